@@ -1,0 +1,94 @@
+//! What a launch needs: memory, arguments, sizes, limits, mode; and what it gives back. Knows nothing about lowering.
+
+use crate::counters::Counters;
+use crate::fault::Fault;
+
+/// A buffer of device memory. Buffers are handed over whole and taken back after the run.
+#[derive(Clone, Debug, Default)]
+pub struct Buffer {
+    /// Name for messages.
+    pub name: String,
+    /// Contents.
+    pub bytes: Vec<u8>,
+    /// Initialised bytes; `None` when all are.
+    pub written: Option<Vec<bool>>,
+    /// May the kernel write it?
+    pub read_only: bool,
+}
+
+/// Index of a buffer in [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BufferId(pub u32);
+
+/// All device memory that a launch can reach.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Buffers by [`BufferId`].
+    pub buffers: Vec<Buffer>,
+}
+
+impl Memory {
+    /// Adds a buffer.
+    pub fn add(&mut self, buffer: Buffer) -> BufferId {
+        self.buffers.push(buffer);
+        BufferId(self.buffers.len() as u32 - 1)
+    }
+}
+
+/// Value of one IR argument of the entry point, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgValue {
+    /// A buffer, at a byte offset.
+    Buffer(BufferId, u64),
+    /// Bytes placed in constant memory for this launch (`setBytes`).
+    Bytes(Vec<u8>),
+    /// Threadgroup memory of this many bytes.
+    Threadgroup(u32),
+}
+
+/// One dispatch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// Threadgroups per axis.
+    pub groups: [u32; 3],
+    /// Threads per threadgroup per axis.
+    pub threads: [u32; 3],
+    /// Arguments, in order of the IR function's parameters.
+    pub args: Vec<ArgValue>,
+}
+
+/// Limits of the chip that a launch is checked against, and of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Threads per threadgroup at most (the chip's; a kernel's registers can lower it).
+    pub max_threads: u32,
+    /// Bytes of threadgroup memory at most, static and dynamic together.
+    pub max_threadgroup_bytes: u32,
+    /// Simdgroup instructions at most, over the whole launch.
+    pub max_instructions: u64,
+    /// Host threads to use; 0 for all.
+    pub host_threads: usize,
+}
+
+/// What a run watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Bounds and instruction budget only.
+    #[default]
+    Fast,
+    /// All counters, with addresses.
+    Profile,
+    /// All sanitizers.
+    Sanitize,
+}
+
+/// A launch that ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Counters; in modes other than [`Mode::Profile`] only the cheap ones are filled.
+    pub counters: Counters,
+    /// Faults, the first of each place; empty when clean.
+    pub faults: Vec<Fault>,
+    /// Threadgroups that were really run (fewer than launched when sampled).
+    pub groups_run: u64,
+}
