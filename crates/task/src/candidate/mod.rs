@@ -1,11 +1,24 @@
 //! Candidates: source files, a launch recipe, tunables and their values. Immutable, plain, hashed, serialisable.
 //! Must not know who wrote them, how they are compiled, or whether they are right.
 
+mod load;
+mod normal;
+mod recipe;
+mod resolve;
+pub mod scalar;
+
+pub use load::from_source;
+pub(crate) use recipe::is_identifier;
+pub use resolve::{Bound, RecipeError, Resolved, ResolvedDispatch, ResolvedScratch};
+
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dtype::DType;
 use crate::expr::Expr;
+use crate::file::FileError;
 
 /// Language of a candidate's sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,6 +30,33 @@ pub enum Language {
     Cuda,
     /// C++ for CPUs.
     Cpp,
+}
+
+impl Language {
+    /// The language of a file, by its name.
+    pub fn of_path(path: &str) -> Option<Self> {
+        match Path::new(path).extension()?.to_str()? {
+            "metal" | "msl" => Some(Self::Msl),
+            "cu" | "cuh" => Some(Self::Cuda),
+            "cpp" | "cc" | "cxx" => Some(Self::Cpp),
+            _ => None,
+        }
+    }
+
+    /// What the language calls a dtype.
+    pub const fn type_name(self, dtype: DType) -> &'static str {
+        match (self, dtype) {
+            (Self::Msl, d) => d.msl_name(),
+            (_, DType::F32) => "float",
+            (Self::Cuda, DType::F16) => "__half",
+            (Self::Cuda, DType::BF16) => "__nv_bfloat16",
+            (Self::Cpp, DType::F16) => "_Float16",
+            (Self::Cpp, DType::BF16) => "__bf16",
+            (_, DType::I32) => "int",
+            (_, DType::U32) => "unsigned int",
+            (_, DType::U8) => "unsigned char",
+        }
+    }
 }
 
 /// One source file; `path` is relative to the candidate and uses `/`.
@@ -184,4 +224,46 @@ pub struct Candidate {
     /// Chosen value per tunable; a tunable that is missing here has its default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<String, i64>,
+}
+
+impl Candidate {
+    /// Reads a candidate: the source file, its launch recipe (a `/* ksearch … */` comment in it, or `FILE.toml` beside
+    /// it), and the files beside it that it includes by a quoted name.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        load::from_path(path)
+    }
+
+    /// Content address: equal for candidates that differ only in comments, spacing, the name of the main file and the
+    /// spelling of equal expressions.
+    pub fn id(&self) -> CandidateId {
+        normal::id(self)
+    }
+
+    /// Value of a tunable: the chosen one, else its default.
+    pub fn value_of(&self, tunable: &Tunable) -> i64 {
+        self.values.get(&tunable.name).copied().unwrap_or(tunable.default)
+    }
+
+    /// The recipe and tunables in the format that [`Candidate::load`] reads; chosen values become the defaults.
+    pub fn recipe_toml(&self) -> String {
+        recipe::write(self)
+    }
+
+    /// This candidate with its recipe written as a comment at the head of the main file (in place of one that is
+    /// there), so that the file alone is the candidate.
+    #[must_use]
+    pub fn with_recipe_comment(mut self) -> Self {
+        let block = format!("/* ksearch\n{}*/\n", self.recipe_toml());
+        if let Some(main) = self.files.first_mut() {
+            main.text = match load::find_block(&main.text) {
+                Some(found) => {
+                    let end = main.text.get(found.end..).unwrap_or("");
+                    let rest = end.strip_prefix('\n').unwrap_or(end);
+                    format!("{}{block}{rest}", main.text.get(..found.start).unwrap_or(""))
+                }
+                None => format!("{block}{}", main.text),
+            };
+        }
+        self
+    }
 }

@@ -1,0 +1,99 @@
+//! Tasks and kernels that ship with the program, embedded at build time. Must not know what they compute.
+
+use std::path::Path;
+
+use crate::candidate::{self, Candidate};
+use crate::file::FileError;
+use crate::spec::Task;
+
+/// Embedded files, by path in the repository.
+const FILES: &[(&str, &str)] = &[
+    ("tasks/attention.toml", include_str!("../../../tasks/attention.toml")),
+    ("tasks/selective_scan.toml", include_str!("../../../tasks/selective_scan.toml")),
+    ("tasks/softmax.toml", include_str!("../../../tasks/softmax.toml")),
+    ("kernels/attention/naive.metal", include_str!("../../../kernels/attention/naive.metal")),
+    ("kernels/selective_scan/naive.metal", include_str!("../../../kernels/selective_scan/naive.metal")),
+    ("kernels/softmax/naive.metal", include_str!("../../../kernels/softmax/naive.metal")),
+];
+
+/// Names of the tasks that ship, in alphabetical order.
+pub fn task_names() -> Vec<&'static str> {
+    FILES.iter().filter_map(|(path, _)| path.strip_prefix("tasks/")?.strip_suffix(".toml")).collect()
+}
+
+/// The text of a file that ships, by its path in the repository.
+pub fn file(path: &str) -> Option<&'static str> {
+    FILES.iter().find(|(p, _)| *p == path).map(|(_, text)| *text)
+}
+
+/// A task: by path if `name` looks like one (it has a `/` or ends in `.toml`), else one that ships.
+pub fn task(name: &str) -> Result<Task, FileError> {
+    if name.contains('/') || name.contains('\\') || name.strip_suffix(".toml").is_some() {
+        return Task::load(Path::new(name));
+    }
+    let path = format!("tasks/{name}.toml");
+    let Some(text) = file(&path) else {
+        let message = format!(
+            "no task of this name ships (there are: {}); give a path to a .toml file for your own",
+            task_names().join(", ")
+        );
+        return Err(FileError::whole(name, message));
+    };
+    Task::parse(&path, text, &|relative| {
+        file(&inside_repository("tasks", relative)).map(str::to_owned).ok_or_else(|| "it is not embedded".to_owned())
+    })
+}
+
+/// A kernel that ships, by its path in the repository, e.g. `kernels/softmax/naive.metal`.
+pub fn kernel(path: &str) -> Result<Candidate, FileError> {
+    let text = file(path).ok_or_else(|| FileError::whole(path, "no kernel of this path ships"))?;
+    candidate::from_source(path, text, None, &|_| None)
+}
+
+/// `relative`, as written in a file of `folder`, as a path from the repository's root.
+fn inside_repository(folder: &str, relative: &str) -> String {
+    let mut parts = vec![folder];
+    for part in relative.split('/') {
+        match part {
+            ".." => {
+                parts.pop();
+            }
+            "." | "" => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_loads() {
+        assert_eq!(task_names(), ["attention", "selective_scan", "softmax"]);
+        for name in task_names() {
+            let task = task(name).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(task.name, name);
+            assert!(task.naive.is_some(), "{name}");
+        }
+        for (path, _) in FILES.iter().filter(|(p, _)| p.starts_with("kernels/")) {
+            kernel(path).unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+
+    #[test]
+    fn the_embedded_files_are_all_there_are() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for entry in std::fs::read_dir(root.join("tasks")).unwrap() {
+            let path = format!("tasks/{}", entry.unwrap().file_name().display());
+            assert!(file(&path).is_some(), "{path} is not embedded");
+        }
+    }
+
+    #[test]
+    fn unknown_names_list_what_there_is() {
+        assert!(task("atention").unwrap_err().message.contains("attention"));
+        assert!(task("./no/such.toml").unwrap_err().message.contains("cannot be read"));
+    }
+}
