@@ -79,12 +79,44 @@ impl Plan {
     }
 }
 
+/// A change to a plan, as the strategy field of an action names it: `some-strategy` adds it, `drop:some-strategy` takes
+/// it away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// Adds a strategy.
+    Add(String),
+    /// Takes one away.
+    Drop(String),
+}
+
+impl Move {
+    /// Reads the strategy field of an action.
+    pub fn parse(text: &str) -> Self {
+        match text.strip_prefix("drop:") {
+            Some(id) => Self::Drop(id.to_owned()),
+            None => Self::Add(text.to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Move {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Add(id) => f.write_str(id),
+            Self::Drop(id) => write!(f, "drop:{id}"),
+        }
+    }
+}
+
 /// Why a strategy cannot be added to a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The catalogue has no such strategy.
     #[error("there is no strategy `{0}` in the catalogue")]
     Unknown(String),
+    /// The plan does not hold what is to be dropped.
+    #[error("the plan has no `{0}` to drop")]
+    Absent(String),
     /// The plan holds it already.
     #[error("the plan already has `{0}`")]
     Present(String),
@@ -148,6 +180,15 @@ impl Catalogue {
         next.strategies.insert(id.to_owned());
         self.drop_orphan_values(&mut next);
         Ok(next)
+    }
+
+    /// `plan` changed by a move.
+    pub fn apply(&self, plan: &Plan, change: &Move, facts: &Facts) -> Result<Plan, PlanError> {
+        match change {
+            Move::Add(id) => self.extend(plan, id, facts),
+            Move::Drop(id) if plan.has(id) => Ok(self.without(plan, id)),
+            Move::Drop(id) => Err(PlanError::Absent(id.clone())),
+        }
     }
 
     /// `plan` without `id` and without whatever required it.

@@ -28,6 +28,8 @@ pub struct Record {
     pub failures: u32,
     /// Predictions that could be compared.
     pub compared: u32,
+    /// Sum of observed.
+    pub observed: f64,
     /// Sum of predicted x observed.
     pub cross: f64,
     /// Sum of predicted squared.
@@ -109,6 +111,7 @@ impl Calibration {
             {
                 let observed = gain.ln();
                 record.compared += 1;
+                record.observed += observed;
                 record.cross += expected * observed;
                 record.square += expected * expected;
                 record.residual += observed - corrected;

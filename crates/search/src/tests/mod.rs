@@ -1,0 +1,5 @@
+//! Whole runs on the made-up task.
+
+mod faults;
+mod runs;
+mod toy;
