@@ -240,6 +240,11 @@ impl Journal {
         self.db.execute_batch("PRAGMA synchronous = OFF").expect("a pragma");
         self.appends_left = Some(appends);
     }
+
+    #[cfg(test)]
+    pub(crate) fn limit_pages(&self, pages: u32) {
+        self.db.pragma_update(None, "max_page_count", pages).expect("a pragma");
+    }
 }
 
 impl Drop for Journal {

@@ -16,8 +16,10 @@ pub mod record;
 pub mod recorder;
 pub mod roles;
 pub mod state;
+pub mod store;
 pub mod strategy;
 pub mod sweep;
+pub mod view;
 
 #[cfg(test)]
 extern crate self as ksearch_search;
@@ -35,4 +37,6 @@ pub use record::{Baseline, Event, Premises, Recorded, Stop};
 pub use recorder::{Activity, Observer, Silent};
 pub use roles::{Cancel, CodeAnswer, CodeRequest, CodeStep, Coder, PlanAnswer, PlanPurpose, PlanRequest, Planner};
 pub use state::RunState;
+pub use store::{RunLock, RunStore, StoreError};
 pub use strategy::{Catalogue, Effect, Plan, PlanError, Strategy};
+pub use view::{RunSummary, RunView};

@@ -1,5 +1,6 @@
 //! Whole runs on the made-up task.
 
+mod disk;
 mod faults;
 mod runs;
 mod toy;
