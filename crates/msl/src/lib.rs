@@ -3,8 +3,19 @@
 //! Knows MSL. Must not know how a module is executed.
 
 pub mod abi;
+mod compile;
 pub mod diag;
+mod driver;
+mod ir;
+mod library;
+mod messages;
 pub mod module;
+mod pp;
+mod prepass;
+mod source;
 
+pub use compile::{Compiler, compile, entry_points};
 pub use diag::{Diagnostic, Severity, SourcePos};
-pub use module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind};
+pub use driver::toolchain::{NoToolchain, Origin, Toolchain, cache_dir};
+pub use module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, ThreadgroupVariable};
+pub use source::SourceFile;

@@ -85,6 +85,8 @@ pub enum ParamKind {
     Threadgroup {
         /// `[[threadgroup(index)]]`.
         index: u32,
+        /// `true` for a reference (one element).
+        reference: bool,
         /// Pointee type as written.
         element: String,
         /// Size of the pointee in bytes.
@@ -101,6 +103,9 @@ pub struct Param {
     pub name: String,
     /// What it is.
     pub kind: ParamKind,
+    /// The function constant that decides whether the parameter exists (`[[function_constant(c)]]` beside its index).
+    /// It always takes an IR argument; the host may leave it unbound when the constant is false.
+    pub condition: Option<String>,
     /// Where it stands.
     pub pos: SourcePos,
 }
@@ -117,7 +122,25 @@ pub struct EntryPoint {
     pub params: Vec<Param>,
     /// `[[max_total_threads_per_threadgroup(n)]]`.
     pub max_threads: Option<u32>,
+    /// Bytes of threadgroup memory that the source itself declares and this kernel uses; the host adds what it gives to
+    /// the `Threadgroup` parameters. 0 from a listing that did not compile the source.
+    pub threadgroup_bytes: u32,
     /// Where it is defined.
+    pub pos: SourcePos,
+}
+
+/// Threadgroup memory that the source declares: one global in address space 3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadgroupVariable {
+    /// Name of the IR global, without the `@`.
+    pub symbol: String,
+    /// Name as written.
+    pub name: String,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// Alignment in bytes.
+    pub align: u32,
+    /// Where it is declared.
     pub pos: SourcePos,
 }
 
@@ -145,6 +168,8 @@ pub struct Module {
     pub ir: String,
     /// Function constants.
     pub constants: Vec<FunctionConstant>,
+    /// Threadgroup memory that the source declares and some kernel uses.
+    pub threadgroup: Vec<ThreadgroupVariable>,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }

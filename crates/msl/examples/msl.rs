@@ -1,0 +1,88 @@
+//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--faithful] [-D name=value]
+//! [-C constant=value] FILE...`; the first file is compiled, the others resolve its includes.
+
+#![allow(clippy::print_stdout)] // Printing is what it is for.
+
+use std::time::Instant;
+
+use ksearch_msl::{CompileOptions, Compiler, Optimise, SourceFile};
+
+fn main() {
+    let mut options = CompileOptions { fast_math: true, ..CompileOptions::default() };
+    let mut files = Vec::new();
+    let mut print_ir = false;
+    let mut print_text = false;
+    let mut args = std::env::args().skip(1);
+    let pair = |text: Option<String>| {
+        let text = text.unwrap_or_default();
+        let (name, value) = text.split_once('=').unwrap_or((&text, "1"));
+        (name.to_owned(), value.to_owned())
+    };
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--text" => print_text = true,
+            "--ir" => print_ir = true,
+            "--faithful" => options.optimise = Optimise::Faithful,
+            "--precise" => options.fast_math = false,
+            "-D" => options.defines.push(pair(args.next())),
+            "-C" => {
+                let (name, value) = pair(args.next());
+                options.constants.insert(name, value);
+            }
+            _ => match std::fs::read_to_string(&arg) {
+                Ok(text) => files.push(SourceFile::new(arg, text)),
+                Err(e) => {
+                    eprintln!("{arg}: {e}");
+                    std::process::exit(2);
+                }
+            },
+        }
+    }
+    let start = Instant::now();
+    let compiler = match Compiler::shared() {
+        Ok(c) => c,
+        Err(e) => {
+            eprintln!("{e}");
+            std::process::exit(2);
+        }
+    };
+    let found = start.elapsed();
+    if print_text {
+        match compiler.generated_text(&files, &options) {
+            Ok(text) => println!("{text}"),
+            Err(d) => eprintln!("{d:?}"),
+        }
+        return;
+    }
+    let start = Instant::now();
+    match compiler.compile(&files, &options) {
+        Ok(module) => {
+            if print_ir {
+                println!("{}", module.ir);
+            }
+            for e in &module.entries {
+                eprintln!(
+                    "{} ({}) at {}, {} bytes of threadgroup memory",
+                    e.name, e.symbol, e.pos, e.threadgroup_bytes
+                );
+                for p in &e.params {
+                    eprintln!("    {} {:?}", p.name, p.kind);
+                }
+            }
+            for w in &module.warnings {
+                eprintln!("{w:?}");
+            }
+            eprintln!("compiled in {:?} (clang found in {found:?})", start.elapsed());
+        }
+        Err(diagnostics) => {
+            for d in diagnostics {
+                let pos = d.pos.map_or(String::new(), |p| format!("{p}: "));
+                eprintln!("{pos}{:?}[{}]: {}", d.severity, d.code, d.message);
+                if let Some(help) = d.help {
+                    eprintln!("    help: {help}");
+                }
+            }
+            std::process::exit(1);
+        }
+    }
+}

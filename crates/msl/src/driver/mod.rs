@@ -1,0 +1,4 @@
+//! Running clang. Knows processes and command lines; nothing of MSL.
+
+pub mod process;
+pub mod toolchain;

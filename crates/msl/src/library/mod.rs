@@ -1,0 +1,66 @@
+//! The library a source is compiled with: pieces of C++ for OpenCL, chosen by the words the source uses. Knows which
+//! piece provides what; nothing about compiling.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// A piece of the library.
+struct Piece {
+    text: &'static str,
+    /// Is it needed by a source with these words?
+    wanted: fn(&BTreeSet<String>) -> bool,
+}
+
+/// Pieces in order.
+static PIECES: &[Piece] = &[
+    Piece { text: include_str!("core.h"), wanted: |_| true },
+    Piece { text: include_str!("limits.h"), wanted: |_| true },
+    Piece { text: include_str!("math.h"), wanted: |_| true },
+    Piece { text: include_str!("simd.h"), wanted: |w| starts(w, &["simd_", "quad_"]) },
+    Piece { text: include_str!("atomic.h"), wanted: |w| starts(w, &["atomic"]) },
+];
+
+fn starts(words: &BTreeSet<String>, prefixes: &[&str]) -> bool {
+    prefixes.iter().any(|p| words.range((*p).to_owned()..).next().is_some_and(|w| w.starts_with(p)))
+}
+
+/// Names of all macros of the library: they are gone before the user's text starts.
+static MACROS: LazyLock<String> = LazyLock::new(|| {
+    let mut names = BTreeSet::new();
+    for piece in PIECES {
+        for line in piece.text.lines() {
+            if let Some(rest) = line.strip_prefix("#define ") {
+                let name: String = rest.chars().take_while(|c| *c == '_' || c.is_alphanumeric()).collect();
+                names.insert(name);
+            }
+        }
+    }
+    names.iter().fold(String::new(), |mut out, name| {
+        out.push_str("#undef ");
+        out.push_str(name);
+        out.push('\n');
+        out
+    })
+});
+
+/// The library's text for a source that uses these words.
+pub fn text(words: &BTreeSet<String>) -> String {
+    let mut out = String::with_capacity(64 << 10);
+    for piece in PIECES.iter().filter(|p| (p.wanted)(words)) {
+        out.push_str(piece.text);
+        out.push('\n');
+    }
+    out.push_str(&MACROS);
+    out
+}
+
+/// Every word of the library: a name that stands here but is not found in a source was not brought into its scope.
+static WORDS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let split = |c: char| c != '_' && !c.is_alphanumeric();
+    PIECES.iter().flat_map(|p| p.text.split(split)).filter(|w| w.len() > 1).collect()
+});
+
+/// Does the library have something of this name?
+pub fn provides(name: &str) -> bool {
+    WORDS.contains(name)
+}
