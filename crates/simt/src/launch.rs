@@ -53,8 +53,40 @@ pub struct Launch {
     pub groups: [u32; 3],
     /// Threads per threadgroup per axis.
     pub threads: [u32; 3],
+    /// Threads per grid per axis where they are no multiple of the threadgroup (`dispatchThreads`): the last
+    /// threadgroups are smaller. `None` for whole threadgroups.
+    pub grid: Option<[u32; 3]>,
     /// Arguments, in order of the IR function's parameters.
     pub args: Vec<ArgValue>,
+}
+
+impl Launch {
+    /// A dispatch of whole threadgroups.
+    pub fn new(groups: [u32; 3], threads: [u32; 3], args: Vec<ArgValue>) -> Self {
+        Self { groups, threads, grid: None, args }
+    }
+
+    /// A dispatch of exactly `grid` threads in threadgroups of at most `threads` (`dispatchThreads`).
+    pub fn exact(grid: [u32; 3], threads: [u32; 3], args: Vec<ArgValue>) -> Self {
+        let groups = std::array::from_fn(|k| grid[k].div_ceil(threads[k].max(1)));
+        Self { groups, threads, grid: Some(grid), args }
+    }
+
+    /// Threads per grid per axis.
+    pub fn grid_size(&self) -> [u32; 3] {
+        self.grid.unwrap_or_else(|| std::array::from_fn(|k| self.groups[k].wrapping_mul(self.threads[k])))
+    }
+
+    /// Threads per axis of one threadgroup.
+    pub fn group_size(&self, group: [u32; 3]) -> [u32; 3] {
+        match self.grid {
+            None => self.threads,
+            Some(g) => std::array::from_fn(|k| {
+                let before = u64::from(group[k]) * u64::from(self.threads[k]);
+                u64::from(g[k]).saturating_sub(before).min(u64::from(self.threads[k])) as u32
+            }),
+        }
+    }
 }
 
 /// Limits of the chip that a launch is checked against, and of the run.
@@ -91,4 +123,11 @@ pub struct Outcome {
     pub faults: Vec<Fault>,
     /// Threadgroups that were really run (fewer than launched when sampled).
     pub groups_run: u64,
+}
+
+impl Default for Limits {
+    /// The limits that all Apple GPUs share, and a budget of ten thousand million instructions.
+    fn default() -> Self {
+        Self { max_threads: 1024, max_threadgroup_bytes: 32 << 10, max_instructions: 10_000_000_000, host_threads: 0 }
+    }
 }

@@ -2,10 +2,25 @@
 //!
 //! Knows LLVM IR and the external functions of [`ksearch_msl::abi`]. Must not know Apple's chips, tasks or candidates.
 
+// Tables of cases read best with one line a case, equal right sides or not; a `match` with one named case says what the
+// other cases are.
+#![allow(
+    clippy::match_same_arms,
+    clippy::single_match_else,
+    clippy::unnested_or_patterns,
+    clippy::struct_excessive_bools
+)]
+
 pub mod counters;
+pub mod exec;
 pub mod fault;
 pub mod launch;
+pub mod lower;
+pub mod observe;
+pub mod reader;
+pub mod semantics;
 
 pub use counters::{Counters, InstrClass};
-pub use fault::{Fault, FaultKind};
-pub use launch::{ArgValue, BufferId, Launch, Limits, Memory, Mode, Outcome};
+pub use exec::{Isa, LaunchError, LoadError, Program, RunError};
+pub use fault::{Access, Fault, FaultKind};
+pub use launch::{ArgValue, Buffer, BufferId, Launch, Limits, Memory, Mode, Outcome};

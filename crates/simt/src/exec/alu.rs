@@ -1,0 +1,752 @@
+//! Arithmetic: one generic body for each shape of operation, instantiated per operation, operand kind and host
+//! instruction set. Writes all lanes of the result whatever the mask is.
+
+use super::{Inst, Isa, OpFn, Warp, next};
+use crate::lower::linear::Reg;
+use crate::lower::sir::{Class, Cvt, FBin, FUn, FloatPred, IOp, IUn, IntPred, Op};
+use crate::semantics as sem;
+
+/// Lanes worked on at a time: small enough for the compiler to keep in vector registers.
+const CHUNK: usize = 16;
+
+/// 32 bits in, 32 bits out; `x` is the instruction's immediate.
+trait Op1 {
+    fn f(a: u32, x: u64) -> u32;
+}
+trait Op2 {
+    fn f(a: u32, b: u32) -> u32;
+}
+trait Op3 {
+    fn f(a: u32, b: u32, c: u32, x: u64) -> u32;
+}
+trait Wide1 {
+    fn f(a: u64, x: u64) -> u64;
+}
+trait Wide2 {
+    fn f(a: u64, b: u64) -> u64;
+}
+/// 32 bits to 64.
+trait Widen {
+    fn f(a: u32, x: u64) -> u64;
+}
+/// 64 bits to 32.
+trait Narrow {
+    fn f(a: u64) -> u32;
+}
+trait Cmp2 {
+    fn f(a: u32, b: u32) -> bool;
+}
+trait WideCmp2 {
+    fn f(a: u64, b: u64) -> bool;
+}
+
+/// A chunk of a 32-bit operand.
+#[inline(always)]
+unsafe fn r32<const U: bool>(w: *mut Warp, off: u32, c: usize) -> [u32; CHUNK] {
+    // SAFETY: offsets come from the assembler; vector slots hold 32 words, scalar slots one.
+    unsafe { if U { [*(*w).at::<u32>(off); CHUNK] } else { *(*w).at::<u32>(off).add(c * CHUNK).cast() } }
+}
+
+/// A chunk of a 64-bit operand.
+#[inline(always)]
+unsafe fn r64<const U: bool>(w: *mut Warp, off: u32, c: usize) -> [u64; CHUNK] {
+    // SAFETY: as `r32`.
+    unsafe { if U { [*(*w).at::<u64>(off); CHUNK] } else { *(*w).at::<u64>(off).add(c * CHUNK).cast() } }
+}
+
+#[inline(always)]
+unsafe fn w32(w: *mut Warp, off: u32, c: usize, v: [u32; CHUNK]) {
+    // SAFETY: as `r32`.
+    unsafe { *(*w).at::<u32>(off).add(c * CHUNK).cast() = v }
+}
+
+#[inline(always)]
+unsafe fn w64(w: *mut Warp, off: u32, c: usize, v: [u64; CHUNK]) {
+    // SAFETY: as `r32`.
+    unsafe { *(*w).at::<u64>(off).add(c * CHUNK).cast() = v }
+}
+
+/// Defines a body and its copies for each host instruction set, and a function that picks one.
+macro_rules! bodies {
+    ($( $(#[$doc:meta])* $name:ident < $($g:ident : $t:ident),* ; $($cg:ident),* > ($w:ident, $i:ident) $body:block )*) => {$(
+        mod $name {
+            use super::*;
+            #[inline(always)]
+            pub unsafe fn generic<$($g: $t,)* $(const $cg: bool),*>($w: *mut Warp, $i: *const Inst) -> *const Inst {
+                // SAFETY: the machine calls instructions with a warp of the same code (see `super::super::run`).
+                unsafe {
+                    let $i = &*$i;
+                    $body
+                    next($i)
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,f16c")]
+            pub unsafe fn avx2<$($g: $t,)* $(const $cg: bool),*>(w: *mut Warp, i: *const Inst) -> *const Inst {
+                // SAFETY: as `generic`; the assembler picks this copy only where the features are present.
+                unsafe { generic::<$($g,)* $($cg),*>(w, i) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
+            pub unsafe fn avx512<$($g: $t,)* $(const $cg: bool),*>(w: *mut Warp, i: *const Inst) -> *const Inst {
+                // SAFETY: as `avx2`.
+                unsafe { generic::<$($g,)* $($cg),*>(w, i) }
+            }
+            pub fn pick<$($g: $t,)* $(const $cg: bool),*>(isa: Isa) -> OpFn {
+                match isa {
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => avx2::<$($g,)* $($cg),*>,
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => avx512::<$($g,)* $($cg),*>,
+                    _ => generic::<$($g,)* $($cg),*>,
+                }
+            }
+        }
+    )*};
+}
+
+bodies! {
+    v1<O: Op1; >(w, i) {
+        for c in 0..2 {
+            let a = r32::<false>(w, i.a, c);
+            let mut r = [0u32; CHUNK];
+            for l in 0..CHUNK { r[l] = O::f(a[l], i.x); }
+            w32(w, i.d, c, r);
+        }
+    }
+    s1<O: Op1; >(w, i) {
+        *(*w).at::<u64>(i.d) = u64::from(O::f(*(*w).at(i.a), i.x));
+    }
+    v2<O: Op2; UA, UB>(w, i) {
+        for c in 0..2 {
+            let (a, b) = (r32::<UA>(w, i.a, c), r32::<UB>(w, i.b, c));
+            let mut r = [0u32; CHUNK];
+            for l in 0..CHUNK { r[l] = O::f(a[l], b[l]); }
+            w32(w, i.d, c, r);
+        }
+    }
+    s2<O: Op2; >(w, i) {
+        *(*w).at::<u64>(i.d) = u64::from(O::f(*(*w).at(i.a), *(*w).at(i.b)));
+    }
+    v3<O: Op3; UA, UB, UC>(w, i) {
+        for c in 0..2 {
+            let (a, b, d) = (r32::<UA>(w, i.a, c), r32::<UB>(w, i.b, c), r32::<UC>(w, i.c, c));
+            let mut r = [0u32; CHUNK];
+            for l in 0..CHUNK { r[l] = O::f(a[l], b[l], d[l], i.x); }
+            w32(w, i.d, c, r);
+        }
+    }
+    s3<O: Op3; >(w, i) {
+        *(*w).at::<u64>(i.d) = u64::from(O::f(*(*w).at(i.a), *(*w).at(i.b), *(*w).at(i.c), i.x));
+    }
+    wide1<O: Wide1; >(w, i) {
+        for c in 0..2 {
+            let a = r64::<false>(w, i.a, c);
+            let mut r = [0u64; CHUNK];
+            for l in 0..CHUNK { r[l] = O::f(a[l], i.x); }
+            w64(w, i.d, c, r);
+        }
+    }
+    swide1<O: Wide1; >(w, i) {
+        *(*w).at::<u64>(i.d) = O::f(*(*w).at(i.a), i.x);
+    }
+    wide2<O: Wide2; UA, UB>(w, i) {
+        for c in 0..2 {
+            let (a, b) = (r64::<UA>(w, i.a, c), r64::<UB>(w, i.b, c));
+            let mut r = [0u64; CHUNK];
+            for l in 0..CHUNK { r[l] = O::f(a[l], b[l]); }
+            w64(w, i.d, c, r);
+        }
+    }
+    swide2<O: Wide2; >(w, i) {
+        *(*w).at::<u64>(i.d) = O::f(*(*w).at(i.a), *(*w).at(i.b));
+    }
+    widen<O: Widen; >(w, i) {
+        for c in 0..2 {
+            let a = r32::<false>(w, i.a, c);
+            let mut r = [0u64; CHUNK];
+            for l in 0..CHUNK { r[l] = O::f(a[l], i.x); }
+            w64(w, i.d, c, r);
+        }
+    }
+    swiden<O: Widen; >(w, i) {
+        *(*w).at::<u64>(i.d) = O::f(*(*w).at(i.a), i.x);
+    }
+    narrow<O: Narrow; >(w, i) {
+        for c in 0..2 {
+            let a = r64::<false>(w, i.a, c);
+            let mut r = [0u32; CHUNK];
+            for l in 0..CHUNK { r[l] = O::f(a[l]); }
+            w32(w, i.d, c, r);
+        }
+    }
+    snarrow<O: Narrow; >(w, i) {
+        *(*w).at::<u64>(i.d) = u64::from(O::f(*(*w).at(i.a)));
+    }
+    pack<; UA, UB>(w, i) {
+        for c in 0..2 {
+            let (a, b) = (r32::<UA>(w, i.a, c), r32::<UB>(w, i.b, c));
+            let mut r = [0u64; CHUNK];
+            for l in 0..CHUNK { r[l] = u64::from(a[l]) | (u64::from(b[l]) << 32); }
+            w64(w, i.d, c, r);
+        }
+    }
+    spack<; >(w, i) {
+        *(*w).at::<u64>(i.d) = u64::from(*(*w).at::<u32>(i.a)) | (u64::from(*(*w).at::<u32>(i.b)) << 32);
+    }
+    cmp<O: Cmp2; UA, UB>(w, i) {
+        let mut m = 0u32;
+        for c in 0..2 {
+            let (a, b) = (r32::<UA>(w, i.a, c), r32::<UB>(w, i.b, c));
+            let mut h = 0u32;
+            for l in 0..CHUNK { h |= u32::from(O::f(a[l], b[l])) << l; }
+            m |= h << (c * CHUNK);
+        }
+        *(*w).at::<u32>(i.d) = m;
+    }
+    scmp<O: Cmp2; >(w, i) {
+        *(*w).at::<u32>(i.d) = 0u32.wrapping_sub(u32::from(O::f(*(*w).at(i.a), *(*w).at(i.b))));
+    }
+    wcmp<O: WideCmp2; UA, UB>(w, i) {
+        let mut m = 0u32;
+        for c in 0..2 {
+            let (a, b) = (r64::<UA>(w, i.a, c), r64::<UB>(w, i.b, c));
+            let mut h = 0u32;
+            for l in 0..CHUNK { h |= u32::from(O::f(a[l], b[l])) << l; }
+            m |= h << (c * CHUNK);
+        }
+        *(*w).at::<u32>(i.d) = m;
+    }
+    swcmp<O: WideCmp2; >(w, i) {
+        *(*w).at::<u32>(i.d) = 0u32.wrapping_sub(u32::from(O::f(*(*w).at(i.a), *(*w).at(i.b))));
+    }
+    sel32<; UA, UB>(w, i) {
+        let p = *(*w).at::<u32>(i.a);
+        for c in 0..2 {
+            let (a, b) = (r32::<UA>(w, i.b, c), r32::<UB>(w, i.c, c));
+            let h = p >> (c * CHUNK);
+            let mut r = [0u32; CHUNK];
+            for l in 0..CHUNK { r[l] = if h >> l & 1 == 1 { a[l] } else { b[l] }; }
+            w32(w, i.d, c, r);
+        }
+    }
+    ssel32<; >(w, i) {
+        let from = if *(*w).at::<u32>(i.a) != 0 { i.b } else { i.c };
+        *(*w).at::<u64>(i.d) = u64::from(*(*w).at::<u32>(from));
+    }
+    sel64<; UA, UB>(w, i) {
+        let p = *(*w).at::<u32>(i.a);
+        for c in 0..2 {
+            let (a, b) = (r64::<UA>(w, i.b, c), r64::<UB>(w, i.c, c));
+            let h = p >> (c * CHUNK);
+            let mut r = [0u64; CHUNK];
+            for l in 0..CHUNK { r[l] = if h >> l & 1 == 1 { a[l] } else { b[l] }; }
+            w64(w, i.d, c, r);
+        }
+    }
+    ssel64<; >(w, i) {
+        let from = if *(*w).at::<u32>(i.a) != 0 { i.b } else { i.c };
+        *(*w).at::<u64>(i.d) = *(*w).at::<u64>(from);
+    }
+    selp<; >(w, i) {
+        let (p, a, b) = (*(*w).at::<u32>(i.a), *(*w).at::<u32>(i.b), *(*w).at::<u32>(i.c));
+        *(*w).at::<u32>(i.d) = (p & a) | (!p & b);
+    }
+    pand<; >(w, i) { *(*w).at::<u32>(i.d) = *(*w).at::<u32>(i.a) & *(*w).at::<u32>(i.b); }
+    por<; >(w, i) { *(*w).at::<u32>(i.d) = *(*w).at::<u32>(i.a) | *(*w).at::<u32>(i.b); }
+    pxor<; >(w, i) { *(*w).at::<u32>(i.d) = *(*w).at::<u32>(i.a) ^ *(*w).at::<u32>(i.b); }
+    pnot<; >(w, i) { *(*w).at::<u32>(i.d) = !*(*w).at::<u32>(i.a); }
+    copy32<; U>(w, i) {
+        let p = (*w).mask;
+        for c in 0..2 {
+            let (a, b) = (r32::<U>(w, i.a, c), r32::<false>(w, i.d, c));
+            let h = p >> (c * CHUNK);
+            let mut r = [0u32; CHUNK];
+            for l in 0..CHUNK { r[l] = if h >> l & 1 == 1 { a[l] } else { b[l] }; }
+            w32(w, i.d, c, r);
+        }
+    }
+    copy64<; U>(w, i) {
+        let p = (*w).mask;
+        for c in 0..2 {
+            let (a, b) = (r64::<U>(w, i.a, c), r64::<false>(w, i.d, c));
+            let h = p >> (c * CHUNK);
+            let mut r = [0u64; CHUNK];
+            for l in 0..CHUNK { r[l] = if h >> l & 1 == 1 { a[l] } else { b[l] }; }
+            w64(w, i.d, c, r);
+        }
+    }
+    copyp<; >(w, i) {
+        let (m, a, d) = ((*w).mask, *(*w).at::<u32>(i.a), *(*w).at::<u32>(i.d));
+        *(*w).at::<u32>(i.d) = (a & m) | (d & !m);
+    }
+    scopyp<; >(w, i) { *(*w).at::<u32>(i.d) = *(*w).at::<u32>(i.a); }
+    scopy<; >(w, i) { *(*w).at::<u64>(i.d) = *(*w).at::<u64>(i.a); }
+    sr_uniform<; >(w, i) { *(*w).at::<u64>(i.d) = u64::from((&(*w).sr)[(i.x & 31) as usize % 22]); }
+    sr_lane<; >(w, i) { *(*w).at::<[u32; 32]>(i.d) = (&(*w).lane_sr)[(i.x & 7) as usize]; }
+}
+
+const IOPS: [IOp; 17] = [
+    IOp::Add,
+    IOp::Sub,
+    IOp::Mul,
+    IOp::UDiv,
+    IOp::SDiv,
+    IOp::URem,
+    IOp::SRem,
+    IOp::Shl,
+    IOp::LShr,
+    IOp::AShr,
+    IOp::And,
+    IOp::Or,
+    IOp::Xor,
+    IOp::SMin,
+    IOp::SMax,
+    IOp::UMin,
+    IOp::UMax,
+];
+const FBINS: [FBin; 15] = [
+    FBin::Add,
+    FBin::Sub,
+    FBin::Mul,
+    FBin::Div,
+    FBin::Rem,
+    FBin::Min,
+    FBin::Max,
+    FBin::Minimum,
+    FBin::Maximum,
+    FBin::Copysign,
+    FBin::FastDiv,
+    FBin::Pow,
+    FBin::Powr,
+    FBin::Atan2,
+    FBin::Ldexp,
+];
+const FUNS: [FUn; 40] = [
+    FUn::Neg,
+    FUn::Abs,
+    FUn::Floor,
+    FUn::Ceil,
+    FUn::Trunc,
+    FUn::Rint,
+    FUn::Round,
+    FUn::RoundF16,
+    FUn::RoundBf16,
+    FUn::F16Bits,
+    FUn::F16From,
+    FUn::Bf16Bits,
+    FUn::Bf16From,
+    FUn::Sqrt,
+    FUn::Rsqrt,
+    FUn::Rcp,
+    FUn::Exp,
+    FUn::Exp2,
+    FUn::Exp10,
+    FUn::Log,
+    FUn::Log2,
+    FUn::Log10,
+    FUn::Sin,
+    FUn::Cos,
+    FUn::Tan,
+    FUn::Asin,
+    FUn::Acos,
+    FUn::Atan,
+    FUn::Sinh,
+    FUn::Cosh,
+    FUn::Tanh,
+    FUn::Asinh,
+    FUn::Acosh,
+    FUn::Atanh,
+    FUn::Erf,
+    FUn::Erfinv,
+    FUn::Lgamma,
+    FUn::Tgamma,
+    FUn::Sinpi,
+    FUn::Cospi,
+];
+const INT_PREDS: [IntPred; 10] = [
+    IntPred::Eq,
+    IntPred::Ne,
+    IntPred::Ugt,
+    IntPred::Uge,
+    IntPred::Ult,
+    IntPred::Ule,
+    IntPred::Sgt,
+    IntPred::Sge,
+    IntPred::Slt,
+    IntPred::Sle,
+];
+const FLOAT_PREDS: [FloatPred; 16] = [
+    FloatPred::False,
+    FloatPred::Oeq,
+    FloatPred::Ogt,
+    FloatPred::Oge,
+    FloatPred::Olt,
+    FloatPred::Ole,
+    FloatPred::One,
+    FloatPred::Ord,
+    FloatPred::Ueq,
+    FloatPred::Ugt,
+    FloatPred::Uge,
+    FloatPred::Ult,
+    FloatPred::Ule,
+    FloatPred::Une,
+    FloatPred::Uno,
+    FloatPred::True,
+];
+
+struct Int<const N: usize>;
+impl<const N: usize> Op2 for Int<N> {
+    #[inline(always)]
+    fn f(a: u32, b: u32) -> u32 {
+        sem::iop32(IOPS[N], a, b)
+    }
+}
+impl<const N: usize> Wide2 for Int<N> {
+    #[inline(always)]
+    fn f(a: u64, b: u64) -> u64 {
+        sem::iop64(IOPS[N], a, b)
+    }
+}
+struct Float<const N: usize>;
+impl<const N: usize> Op2 for Float<N> {
+    #[inline(always)]
+    fn f(a: u32, b: u32) -> u32 {
+        sem::fbin(FBINS[N], a, b)
+    }
+}
+struct Float1<const N: usize>;
+impl<const N: usize> Op1 for Float1<N> {
+    #[inline(always)]
+    fn f(a: u32, _: u64) -> u32 {
+        sem::fun(FUNS[N], a)
+    }
+}
+struct TanPi;
+impl Op1 for TanPi {
+    #[inline(always)]
+    fn f(a: u32, _: u64) -> u32 {
+        sem::fun(FUn::Tanpi, a)
+    }
+}
+/// One-operand integer operations; the immediate is the width.
+struct Int1<const N: usize>;
+const fn iun(n: usize, w: u8) -> IUn {
+    match n {
+        0 => IUn::Clz(w),
+        1 => IUn::Ctz(w),
+        2 => IUn::Popcnt,
+        3 => IUn::Bitrev(w),
+        4 => IUn::Bswap(w),
+        _ => IUn::SExt(w),
+    }
+}
+fn iun_index(op: IUn) -> (usize, u64) {
+    match op {
+        IUn::Clz(w) => (0, u64::from(w)),
+        IUn::Ctz(w) => (1, u64::from(w)),
+        IUn::Popcnt => (2, 0),
+        IUn::Bitrev(w) => (3, u64::from(w)),
+        IUn::Bswap(w) => (4, u64::from(w)),
+        IUn::SExt(w) => (5, u64::from(w)),
+    }
+}
+impl<const N: usize> Op1 for Int1<N> {
+    #[inline(always)]
+    fn f(a: u32, x: u64) -> u32 {
+        sem::iun32(iun(N, x as u8), a)
+    }
+}
+impl<const N: usize> Wide1 for Int1<N> {
+    #[inline(always)]
+    fn f(a: u64, x: u64) -> u64 {
+        sem::iun64(iun(N, x as u8), a)
+    }
+}
+struct Icmp<const N: usize>;
+impl<const N: usize> Cmp2 for Icmp<N> {
+    #[inline(always)]
+    fn f(a: u32, b: u32) -> bool {
+        sem::icmp32(INT_PREDS[N], a, b)
+    }
+}
+impl<const N: usize> WideCmp2 for Icmp<N> {
+    #[inline(always)]
+    fn f(a: u64, b: u64) -> bool {
+        sem::icmp64(INT_PREDS[N], a, b)
+    }
+}
+struct Fcmp<const N: usize>;
+impl<const N: usize> Cmp2 for Fcmp<N> {
+    #[inline(always)]
+    fn f(a: u32, b: u32) -> bool {
+        sem::fcmp(FLOAT_PREDS[N], a, b)
+    }
+}
+/// Bit 0 of `N`: negated product; bit 1: negated addend.
+struct Fma<const N: usize>;
+impl<const N: usize> Op3 for Fma<N> {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u32, _: u64) -> u32 {
+        sem::fma(N & 1 == 1, N & 2 == 2, a, b, c)
+    }
+}
+struct FmaF16;
+impl Op3 for FmaF16 {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u32, _: u64) -> u32 {
+        sem::fma_f16(a, b, c)
+    }
+}
+struct Fshl;
+impl Op3 for Fshl {
+    #[inline(always)]
+    fn f(a: u32, b: u32, c: u32, x: u64) -> u32 {
+        sem::fshl((x as u8).max(1), a, b, c)
+    }
+}
+struct Zext;
+impl Widen for Zext {
+    #[inline(always)]
+    fn f(a: u32, _: u64) -> u64 {
+        u64::from(a)
+    }
+}
+struct Sext;
+impl Widen for Sext {
+    #[inline(always)]
+    fn f(a: u32, _: u64) -> u64 {
+        a as i32 as i64 as u64
+    }
+}
+struct Lo;
+impl Narrow for Lo {
+    #[inline(always)]
+    fn f(a: u64) -> u32 {
+        a as u32
+    }
+}
+struct Hi;
+impl Narrow for Hi {
+    #[inline(always)]
+    fn f(a: u64) -> u32 {
+        (a >> 32) as u32
+    }
+}
+/// Float to integer; the immediate is the width.
+struct FToI<const SIGNED: bool>;
+impl<const SIGNED: bool> Op1 for FToI<SIGNED> {
+    #[inline(always)]
+    fn f(a: u32, x: u64) -> u32 {
+        sem::ftoi(SIGNED, x as u8, a) as u32
+    }
+}
+impl<const SIGNED: bool> Widen for FToI<SIGNED> {
+    #[inline(always)]
+    fn f(a: u32, x: u64) -> u64 {
+        sem::ftoi(SIGNED, x as u8, a)
+    }
+}
+struct FToI32<const SIGNED: bool>;
+impl<const SIGNED: bool> Op1 for FToI32<SIGNED> {
+    #[inline(always)]
+    fn f(a: u32, _: u64) -> u32 {
+        let x = f32::from_bits(a);
+        if SIGNED { x as i32 as u32 } else { x as u32 }
+    }
+}
+struct IToF<const SIGNED: bool>;
+impl<const SIGNED: bool> Op1 for IToF<SIGNED> {
+    #[inline(always)]
+    fn f(a: u32, _: u64) -> u32 {
+        sem::cvt(Cvt::IToF { signed: SIGNED }, u64::from(a)) as u32
+    }
+}
+struct LToF<const SIGNED: bool>;
+impl<const SIGNED: bool> Narrow for LToF<SIGNED> {
+    #[inline(always)]
+    fn f(a: u64) -> u32 {
+        sem::cvt(Cvt::LToF { signed: SIGNED }, a) as u32
+    }
+}
+
+/// Kinds of the operands of an operation to pick.
+#[derive(Clone, Copy)]
+struct Kinds {
+    isa: Isa,
+    /// The result is a scalar.
+    scalar: bool,
+    a: bool,
+    b: bool,
+    c: bool,
+}
+
+fn f1<O: Op1>(k: Kinds) -> OpFn {
+    if k.scalar { s1::pick::<O>(k.isa) } else { v1::pick::<O>(k.isa) }
+}
+fn f2<O: Op2>(k: Kinds) -> OpFn {
+    match (k.scalar, k.a, k.b) {
+        (true, ..) => s2::pick::<O>(k.isa),
+        (_, false, false) => v2::pick::<O, false, false>(k.isa),
+        (_, false, true) => v2::pick::<O, false, true>(k.isa),
+        (_, true, false) => v2::pick::<O, true, false>(k.isa),
+        (_, true, true) => v2::pick::<O, true, true>(k.isa),
+    }
+}
+fn f3<O: Op3>(k: Kinds) -> OpFn {
+    match (k.scalar, k.a, k.b, k.c) {
+        (true, ..) => s3::pick::<O>(k.isa),
+        (_, false, false, false) => v3::pick::<O, false, false, false>(k.isa),
+        (_, false, false, true) => v3::pick::<O, false, false, true>(k.isa),
+        (_, false, true, false) => v3::pick::<O, false, true, false>(k.isa),
+        (_, false, true, true) => v3::pick::<O, false, true, true>(k.isa),
+        (_, true, false, false) => v3::pick::<O, true, false, false>(k.isa),
+        (_, true, false, true) => v3::pick::<O, true, false, true>(k.isa),
+        (_, true, true, false) => v3::pick::<O, true, true, false>(k.isa),
+        (_, true, true, true) => v3::pick::<O, true, true, true>(k.isa),
+    }
+}
+fn g1<O: Wide1>(k: Kinds) -> OpFn {
+    if k.scalar { swide1::pick::<O>(k.isa) } else { wide1::pick::<O>(k.isa) }
+}
+fn g2<O: Wide2>(k: Kinds) -> OpFn {
+    match (k.scalar, k.a, k.b) {
+        (true, ..) => swide2::pick::<O>(k.isa),
+        (_, false, false) => wide2::pick::<O, false, false>(k.isa),
+        (_, false, true) => wide2::pick::<O, false, true>(k.isa),
+        (_, true, false) => wide2::pick::<O, true, false>(k.isa),
+        (_, true, true) => wide2::pick::<O, true, true>(k.isa),
+    }
+}
+fn up<O: Widen>(k: Kinds) -> OpFn {
+    if k.scalar { swiden::pick::<O>(k.isa) } else { widen::pick::<O>(k.isa) }
+}
+fn down<O: Narrow>(k: Kinds) -> OpFn {
+    if k.scalar { snarrow::pick::<O>(k.isa) } else { narrow::pick::<O>(k.isa) }
+}
+fn c2<O: Cmp2>(k: Kinds) -> OpFn {
+    match (k.a, k.b) {
+        (true, true) => scmp::pick::<O>(k.isa),
+        (false, false) => cmp::pick::<O, false, false>(k.isa),
+        (false, true) => cmp::pick::<O, false, true>(k.isa),
+        (true, false) => cmp::pick::<O, true, false>(k.isa),
+    }
+}
+fn cw2<O: WideCmp2>(k: Kinds) -> OpFn {
+    match (k.a, k.b) {
+        (true, true) => swcmp::pick::<O>(k.isa),
+        (false, false) => wcmp::pick::<O, false, false>(k.isa),
+        (false, true) => wcmp::pick::<O, false, true>(k.isa),
+        (true, false) => wcmp::pick::<O, true, false>(k.isa),
+    }
+}
+
+/// `f::<T<N>>(k)` for the `N` that `index` is.
+macro_rules! by_index {
+    ($index:expr, $f:ident, $t:ident, $k:expr; $($n:literal)*) => {
+        match $index { $($n => $f::<$t<$n>>($k),)* _ => return None }
+    };
+}
+
+/// Does the operation have registers of this shape? Then the function and the immediate.
+pub fn select(isa: Isa, op: Op, dst: Reg, args: &[Reg]) -> Option<(OpFn, u64)> {
+    let u = |n: usize| args.get(n).is_some_and(|r| r.uniform);
+    let k = Kinds { isa, scalar: dst.uniform && dst.class != Class::Pred, a: u(0), b: u(1), c: u(2) };
+    // A vector result from one scalar operand does not occur: such results are scalars.
+    let mut x = 0u64;
+    let f = match op {
+        Op::I32(o) => by_index!(o as usize, f2, Int, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16),
+        Op::I64(o) => by_index!(o as usize, g2, Int, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16),
+        Op::IUn32(o) => {
+            let (n, w) = iun_index(o);
+            x = w;
+            by_index!(n, f1, Int1, k; 0 1 2 3 4 5)
+        }
+        Op::IUn64(o) => {
+            let (n, w) = iun_index(o);
+            x = w;
+            by_index!(n, g1, Int1, k; 0 1 2 3 4 5)
+        }
+        Op::Fshl(w) => {
+            x = u64::from(w);
+            f3::<Fshl>(k)
+        }
+        Op::FBin(o) => by_index!(o as usize, f2, Float, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
+        Op::FUn(FUn::Tanpi) => f1::<TanPi>(k),
+        Op::FUn(o) => by_index!(o as usize, f1, Float1, k;
+            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39),
+        Op::Fma { neg_product, neg_addend } => {
+            let n = usize::from(neg_product) | usize::from(neg_addend) << 1;
+            by_index!(n, f3, Fma, k; 0 1 2 3)
+        }
+        Op::FmaF16 => f3::<FmaF16>(k),
+        Op::Cvt(c) => match c {
+            Cvt::Zext64 => up::<Zext>(k),
+            Cvt::Sext64 => up::<Sext>(k),
+            Cvt::Lo => down::<Lo>(k),
+            Cvt::Hi => down::<Hi>(k),
+            Cvt::FToI { signed, bits } => {
+                x = u64::from(bits);
+                match (signed, bits) {
+                    (true, 32) => f1::<FToI32<true>>(k),
+                    (false, 32) => f1::<FToI32<false>>(k),
+                    (true, ..32) => f1::<FToI<true>>(k),
+                    (false, ..32) => f1::<FToI<false>>(k),
+                    (true, _) => up::<FToI<true>>(k),
+                    (false, _) => up::<FToI<false>>(k),
+                }
+            }
+            Cvt::IToF { signed: true } => f1::<IToF<true>>(k),
+            Cvt::IToF { signed: false } => f1::<IToF<false>>(k),
+            Cvt::LToF { signed: true } => down::<LToF<true>>(k),
+            Cvt::LToF { signed: false } => down::<LToF<false>>(k),
+        },
+        Op::Pack => match (k.scalar, k.a, k.b) {
+            (true, ..) => spack::pick(isa),
+            (_, false, false) => pack::pick::<false, false>(isa),
+            (_, false, true) => pack::pick::<false, true>(isa),
+            (_, true, false) => pack::pick::<true, false>(isa),
+            (_, true, true) => pack::pick::<true, true>(isa),
+        },
+        Op::ICmp32(p) => by_index!(p as usize, c2, Icmp, k; 0 1 2 3 4 5 6 7 8 9),
+        Op::ICmp64(p) => by_index!(p as usize, cw2, Icmp, k; 0 1 2 3 4 5 6 7 8 9),
+        Op::FCmp(p) => by_index!(p as usize, c2, Fcmp, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+        Op::PAnd => pand::pick(isa),
+        Op::POr => por::pick(isa),
+        Op::PXor => pxor::pick(isa),
+        Op::PNot => pnot::pick(isa),
+        Op::Sel => match (dst.class, k.scalar, k.b, k.c) {
+            (Class::Pred, ..) => selp::pick(isa),
+            (Class::B64, true, ..) => ssel64::pick(isa),
+            (Class::B64, _, false, false) => sel64::pick::<false, false>(isa),
+            (Class::B64, _, false, true) => sel64::pick::<false, true>(isa),
+            (Class::B64, _, true, false) => sel64::pick::<true, false>(isa),
+            (Class::B64, _, true, true) => sel64::pick::<true, true>(isa),
+            (_, true, ..) => ssel32::pick(isa),
+            (_, _, false, false) => sel32::pick::<false, false>(isa),
+            (_, _, false, true) => sel32::pick::<false, true>(isa),
+            (_, _, true, false) => sel32::pick::<true, false>(isa),
+            (_, _, true, true) => sel32::pick::<true, true>(isa),
+        },
+        _ => return None,
+    };
+    Some((f, x))
+}
+
+/// The copy from `src` to `dst`.
+pub fn select_copy(isa: Isa, dst: Reg, src: Reg) -> OpFn {
+    match (dst.class, dst.uniform, src.uniform) {
+        (Class::Pred, true, _) => scopyp::pick(isa),
+        (Class::Pred, false, _) => copyp::pick(isa),
+        (_, true, _) => scopy::pick(isa),
+        (Class::B64, false, true) => copy64::pick::<true>(isa),
+        (Class::B64, false, false) => copy64::pick::<false>(isa),
+        (_, false, true) => copy32::pick::<true>(isa),
+        (_, false, false) => copy32::pick::<false>(isa),
+    }
+}
+
+/// Reads of special registers.
+pub fn select_sr(isa: Isa, uniform: bool) -> OpFn {
+    if uniform { sr_uniform::pick(isa) } else { sr_lane::pick(isa) }
+}

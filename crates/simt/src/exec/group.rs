@@ -1,0 +1,546 @@
+//! Runs one threadgroup: its simdgroups take turns until a barrier, the end, or a fault.
+
+use ksearch_msl::abi::SpecialRegister as Sr;
+use rustc_hash::FxHashSet;
+
+use super::buffer::Aligned;
+use super::mem::View;
+use super::{BlockCount, Code, Inst, LANES, Stop, Warp, run};
+use crate::fault::{Access, Fault, FaultKind};
+use crate::launch::{Launch, Limits};
+use crate::lower::Lowered;
+use crate::lower::linear::LOp;
+use crate::lower::sir::{Class, Op, Space};
+use crate::observe::{Observer, buffer_of};
+
+/// Instructions a simdgroup runs before another gets its turn.
+const SLICE: i64 = 1 << 16;
+/// Faults kept per worker.
+const MAX_FAULTS: usize = 64;
+
+/// What went wrong in one lane.
+#[derive(Clone, Copy, Debug)]
+pub enum Problem {
+    /// Outside every buffer.
+    Bounds {
+        /// Where it was meant to go.
+        space: Space,
+        /// Address.
+        address: u64,
+        /// Bytes.
+        size: u64,
+        /// A write?
+        write: bool,
+    },
+    /// A write to a read-only buffer.
+    ReadOnly {
+        /// Address.
+        address: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// Not aligned.
+    Misaligned {
+        /// Address.
+        address: u64,
+        /// Alignment it should have.
+        align: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// `__ks_trap`.
+    Trap {
+        /// Its code.
+        code: u32,
+    },
+    /// The end of a path that has none.
+    Unreachable,
+    /// A barrier that some lanes or simdgroups miss.
+    Barrier {
+        /// Lanes that reached it.
+        reached: u32,
+        /// Lanes of the simdgroup that were launched.
+        launched: u32,
+        /// Lanes that had ended.
+        ended: u32,
+    },
+    /// Simdgroups wait at different barriers, or one has ended.
+    GroupBarrier {
+        /// The other simdgroup.
+        other: u32,
+        /// Program point it waits at; `None` when it has ended.
+        point: Option<u32>,
+    },
+    /// The budget is used up.
+    Runaway {
+        /// Instructions allowed.
+        limit: u64,
+    },
+}
+
+/// What the instructions of a group share.
+pub struct Env<'a, O> {
+    /// Buffers by number.
+    pub views: &'a [View],
+    /// The constant globals.
+    pub constants: View,
+    /// Names of buffers by number.
+    pub names: &'a [String],
+    /// Values of the kernel's arguments.
+    pub args: &'a [u64],
+    /// Threadgroup memory.
+    pub threadgroup: *mut u8,
+    /// Its bytes.
+    pub threadgroup_len: u32,
+    /// The observer.
+    pub observer: O,
+    /// Faults so far, with the linear group they were found in.
+    pub faults: Vec<(u64, Fault)>,
+    /// Kinds and places seen.
+    seen: FxHashSet<(FaultKind, u32)>,
+    /// The kernel.
+    pub lowered: &'a Lowered,
+    /// Group position.
+    pub group: [u32; 3],
+    /// Linear group index.
+    pub group_index: u64,
+    /// A fault ends the launch.
+    pub stopped: bool,
+}
+
+const ABSENT: View =
+    View { ptr: std::ptr::null_mut(), len: 0, written: std::ptr::null_mut(), read_only: false, present: false };
+
+impl<'a, O: Observer> Env<'a, O> {
+    /// For the groups of one worker.
+    pub fn new(
+        views: &'a [View],
+        constants: View,
+        names: &'a [String],
+        args: &'a [u64],
+        threadgroup: *mut u8,
+        threadgroup_len: u32,
+        lowered: &'a Lowered,
+    ) -> Self {
+        Self {
+            views,
+            constants,
+            names,
+            args,
+            threadgroup,
+            threadgroup_len,
+            observer: O::default(),
+            faults: Vec::new(),
+            seen: FxHashSet::default(),
+            lowered,
+            group: [0; 3],
+            group_index: 0,
+            stopped: false,
+        }
+    }
+
+    /// The buffer that an address belongs to.
+    #[inline(always)]
+    pub fn view(&self, address: u64) -> View {
+        let id = (address >> 40) as usize;
+        match self.views.get(id) {
+            Some(v) => *v,
+            None if id == 0xffff => self.constants,
+            None => ABSENT,
+        }
+    }
+
+    /// Records a fault.
+    #[cold]
+    pub unsafe fn problem(&mut self, w: *mut Warp, id: u32, lane: usize, p: Problem) {
+        // SAFETY: `w` is the simdgroup that runs; only its index is read.
+        let simdgroup = unsafe { (*w).index };
+        self.report(simdgroup, id, lane as u32, p);
+        if !O::SANITIZE {
+            self.stopped = true;
+        }
+    }
+
+    /// Records a fault of a simdgroup at an instruction.
+    pub fn report(&mut self, simdgroup: u32, id: u32, lane: u32, p: Problem) {
+        let inst = self.lowered.insts.get(id as usize);
+        let pos = inst.map_or(u32::MAX, |i| i.pos);
+        let (kind, message, help, other) = self.describe(id, &p);
+        if self.faults.len() >= MAX_FAULTS || !self.seen.insert((kind, pos)) {
+            return;
+        }
+        let at = Access { pos: self.lowered.position(pos).cloned(), group: self.group, simdgroup, lane };
+        self.faults.push((self.group_index, Fault { kind, message, at, other, help }));
+    }
+
+    fn buffer_name(&self, id: u32) -> String {
+        match self.names.get(id as usize) {
+            Some(n) if !n.is_empty() => format!("`{n}`"),
+            _ if id == 0xffff => "the constants of the kernel".to_owned(),
+            _ => format!("buffer {}", id.saturating_sub(1)),
+        }
+    }
+
+    fn bounds(&self, space: Space, address: u64, size: u64, write: bool) -> (String, String) {
+        let verb = if write { "write" } else { "read" };
+        match space {
+            Space::Threadgroup => (
+                format!(
+                    "{verb} of {size} bytes at offset {} of threadgroup memory, which has {} bytes",
+                    address as u32 as i32, self.threadgroup_len
+                ),
+                "Check the index against the size of the threadgroup array, or give the dispatch more threadgroup memory."
+                    .to_owned(),
+            ),
+            Space::Private => (
+                format!("{verb} of {size} bytes outside the thread's local variables"),
+                "Check the index of the local array.".to_owned(),
+            ),
+            _ => {
+                let (id, off) = buffer_of(address);
+                let v = self.view(address);
+                if v.present {
+                    (
+                        format!(
+                            "{verb} of {size} bytes at offset {off} of {}, which has {} bytes",
+                            self.buffer_name(id),
+                            v.len
+                        ),
+                        "Guard the access with the buffer's length, or launch fewer threads.".to_owned(),
+                    )
+                } else {
+                    (
+                        format!("{verb} of {size} bytes at address {address:#x}, which belongs to no buffer"),
+                        "The pointer is null or was computed from a value that is not a pointer.".to_owned(),
+                    )
+                }
+            }
+        }
+    }
+
+    fn describe(&self, id: u32, p: &Problem) -> (FaultKind, String, String, Option<Access>) {
+        match *p {
+            Problem::Bounds { space, address, size, write } => {
+                let (m, h) = self.bounds(space, address, size, write);
+                (FaultKind::OutOfBounds, m, h, None)
+            }
+            Problem::ReadOnly { address, size } => {
+                let (b, off) = buffer_of(address);
+                (
+                    FaultKind::ReadOnlyWrite,
+                    format!("write of {size} bytes at offset {off} of {}, which is read-only", self.buffer_name(b)),
+                    "Write to an output buffer, or bind this one as writable.".to_owned(),
+                    None,
+                )
+            }
+            Problem::Misaligned { address, align, size } => {
+                let m = self.lowered.insts.get(id as usize).map(|i| i.op);
+                let device = matches!(m, Some(LOp::Op(Op::Load(m) | Op::Store(m) | Op::Rmw(_, m) | Op::CmpXchg(m)))
+                    if m.space == Space::Device || m.space == Space::Generic);
+                let place = if device {
+                    let (b, off) = buffer_of(address);
+                    format!("offset {off} of {}", self.buffer_name(b))
+                } else {
+                    format!("offset {address}")
+                };
+                (
+                    FaultKind::Misaligned,
+                    format!("access of {size} bytes at {place}, which is not a multiple of {align}"),
+                    "Use a packed vector type or scalar accesses, or align the address.".to_owned(),
+                    None,
+                )
+            }
+            Problem::Trap { code } => (
+                FaultKind::Unsupported,
+                format!("the kernel reached a construct that cannot run (note {code})"),
+                "See the front end's note on this construct.".to_owned(),
+                None,
+            ),
+            Problem::Unreachable => (
+                FaultKind::Unsupported,
+                "the kernel reached code that has undefined behaviour".to_owned(),
+                "Look for an endless loop without effects, a missing return value or a division by zero.".to_owned(),
+                None,
+            ),
+            Problem::Barrier { reached, launched, ended } => {
+                let missing = launched & !reached;
+                let how = if missing & !ended == 0 { "have returned already" } else { "are on another path" };
+                (
+                    FaultKind::BarrierDivergence,
+                    format!(
+                        "barrier reached by {} of {} threads of the simdgroup; the others {how}",
+                        reached.count_ones(),
+                        launched.count_ones()
+                    ),
+                    "Move the barrier out of divergent control flow, and let threads without work reach it too."
+                        .to_owned(),
+                    None,
+                )
+            }
+            Problem::GroupBarrier { other, point } => {
+                let pos = point.and_then(|p| self.lowered.insts.get(p as usize)).map(|i| i.pos);
+                let other_access = point.map(|_| Access {
+                    pos: pos.and_then(|p| self.lowered.position(p).cloned()),
+                    group: self.group,
+                    simdgroup: other,
+                    lane: 0,
+                });
+                let m = if point.is_some() {
+                    format!("barrier reached while simdgroup {other} waits at another barrier")
+                } else {
+                    format!("barrier reached while simdgroup {other} has returned already")
+                };
+                (
+                    FaultKind::BarrierDivergence,
+                    m,
+                    "All simdgroups of a threadgroup must reach the same barriers.".to_owned(),
+                    other_access,
+                )
+            }
+            Problem::Runaway { limit } => (
+                FaultKind::Runaway,
+                format!("one threadgroup ran more than {limit} simdgroup instructions"),
+                "Look for a loop that does not end, or raise the instruction budget.".to_owned(),
+                None,
+            ),
+        }
+    }
+}
+
+/// Memory and simdgroups of one host thread, used for one group after another.
+pub struct Worker {
+    warps: Vec<Warp>,
+    // The blocks that the simdgroups point into.
+    _frames: Aligned,
+    private: Aligned,
+    threadgroup: Aligned,
+    private_total: usize,
+    pub counts: Vec<BlockCount>,
+    /// Instructions of the groups so far.
+    pub instructions: u64,
+    pub groups: u64,
+    pub simdgroups: u64,
+    pub barriers: u64,
+}
+
+impl Worker {
+    /// Sets up for groups of `launch`; `None` when the host has no memory for it.
+    pub fn new(l: &Lowered, code: &Code, launch: &Launch, threadgroup_bytes: u32) -> Option<Self> {
+        let threads = launch.threads.iter().map(|&t| t as usize).product::<usize>();
+        let n = threads.div_ceil(LANES);
+        let frame = (l.frame_bytes as usize).next_multiple_of(64);
+        let private_bytes = (l.private_bytes as usize).next_multiple_of(4);
+        let frames = Aligned::new(frame.checked_mul(n)?)?;
+        let private_total = private_bytes.checked_mul(LANES)?.checked_mul(n)?;
+        let private = Aligned::new(private_total)?;
+        let threadgroup = Aligned::new(threadgroup_bytes as usize)?;
+        let mut counts = vec![BlockCount::default(); l.blocks.len()];
+        let counts_ptr = counts.as_mut_ptr();
+        let mut warps = Vec::with_capacity(n);
+        for index in 0..n {
+            // SAFETY: both blocks hold `n` parts of these sizes.
+            let (regs, private) =
+                unsafe { (frames.ptr().add(index * frame), private.ptr().add(index * private_bytes * LANES)) };
+            for &(off, value, class) in &l.init {
+                let value = match class {
+                    Class::Pred if value != 0 => u64::from(u32::MAX),
+                    _ => value,
+                };
+                // SAFETY: offsets of constants lie in the frame.
+                unsafe { regs.add(off as usize).cast::<u64>().write(value) };
+            }
+            warps.push(Warp {
+                regs,
+                mask: 0,
+                alive: 0,
+                launched: 0,
+                next_park: u32::MAX,
+                parked: Vec::new(),
+                block: 0,
+                fuel: 0,
+                stop: Stop::Done,
+                resume: std::ptr::null(),
+                code: code.insts.as_ptr(),
+                block_first: code.block_first.as_ptr(),
+                block_cost: code.block_cost.as_ptr(),
+                lists: code.lists.as_ptr(),
+                counts: counts_ptr,
+                sr: [0; 22],
+                lane_sr: [[0; LANES]; 8],
+                index: index as u32,
+                private,
+                private_bytes: private_bytes as u32,
+                env: std::ptr::null_mut(),
+            });
+        }
+        Some(Self {
+            warps,
+            _frames: frames,
+            private,
+            threadgroup,
+            private_total,
+            counts,
+            instructions: 0,
+            groups: 0,
+            simdgroups: 0,
+            barriers: 0,
+        })
+    }
+
+    /// Threadgroup memory.
+    pub fn threadgroup_ptr(&self) -> *mut u8 {
+        self.threadgroup.ptr()
+    }
+
+    /// Runs the group that `env` names.
+    pub fn run_group<O: Observer>(&mut self, env: &mut Env<'_, O>, launch: &Launch, limits: &Limits) {
+        let size = launch.group_size(env.group);
+        let threads = size.iter().map(|&t| t as usize).product::<usize>();
+        let n = threads.div_ceil(LANES);
+        self.threadgroup.clear(env.threadgroup_len as usize);
+        self.private.clear(self.private_total);
+        self.groups += 1;
+        self.simdgroups += n as u64;
+        env.observer.group_start(env.group_index);
+        let env_ptr = std::ptr::from_mut(env).cast::<()>();
+        for w in self.warps.iter_mut().take(n) {
+            start(w, env.group, launch, size, threads, n);
+            w.env = env_ptr;
+        }
+        self.turns(env, n, limits);
+        env.observer.group_end();
+    }
+
+    fn turns<O: Observer>(&mut self, env: &mut Env<'_, O>, n: usize, limits: &Limits) {
+        let mut used = 0u64;
+        loop {
+            let mut waiting = 0;
+            let mut done = 0;
+            for k in 0..n {
+                let Some(w) = self.warps.get_mut(k) else { return };
+                match w.stop {
+                    Stop::Running | Stop::Slice => {
+                        w.fuel = SLICE;
+                        // SAFETY: `start` set the simdgroup up for this code.
+                        unsafe { run(w) };
+                        let spent = (SLICE - w.fuel).max(0) as u64;
+                        used += spent;
+                        self.instructions += spent;
+                    }
+                    _ => {}
+                }
+                let Some(w) = self.warps.get(k) else { return };
+                match w.stop {
+                    Stop::Done => done += 1,
+                    Stop::Barrier => waiting += 1,
+                    Stop::Fault => return,
+                    Stop::Running | Stop::Slice => {
+                        if used > limits.max_instructions {
+                            let lane = w.mask.trailing_zeros() & 31;
+                            let id = point(w) as u32;
+                            let index = w.index;
+                            env.report(index, id, lane, Problem::Runaway { limit: limits.max_instructions });
+                            env.stopped = true;
+                            return;
+                        }
+                    }
+                }
+            }
+            if done == n {
+                return;
+            }
+            if waiting + done == n {
+                if O::SANITIZE {
+                    self.check_barrier(env, n);
+                }
+                self.barriers += 1;
+                for w in self.warps.iter_mut().take(n) {
+                    if w.stop == Stop::Barrier {
+                        w.stop = Stop::Running;
+                    }
+                }
+                if env.stopped {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Does every thread of the group wait at the same barrier?
+    fn check_barrier<O: Observer>(&self, env: &mut Env<'_, O>, n: usize) {
+        let mut first: Option<(u32, usize)> = None;
+        for w in self.warps.iter().take(n).filter(|w| w.stop == Stop::Barrier) {
+            let at = point(w).saturating_sub(1);
+            if w.mask != w.launched {
+                let lane = w.mask.trailing_zeros() & 31;
+                let ended = w.launched & !w.alive;
+                let p = Problem::Barrier { reached: w.mask, launched: w.launched, ended };
+                env.report(w.index, at as u32, lane, p);
+            }
+            match first {
+                None => first = Some((w.index, at)),
+                Some((other, there)) if there != at => {
+                    let p = Problem::GroupBarrier { other, point: Some(there as u32) };
+                    env.report(w.index, at as u32, w.mask.trailing_zeros() & 31, p);
+                }
+                _ => {}
+            }
+        }
+        let ended = self.warps.iter().take(n).find(|w| w.stop == Stop::Done);
+        if let (Some((index, at)), Some(e)) = (first, ended) {
+            env.report(index, at as u32, 0, Problem::GroupBarrier { other: e.index, point: None });
+        }
+    }
+}
+
+/// Index of the instruction a simdgroup goes on with.
+fn point(w: &Warp) -> usize {
+    // SAFETY: both point into the same code.
+    let d = unsafe { w.resume.offset_from(w.code) };
+    usize::try_from(d).unwrap_or(0)
+}
+
+fn start(w: &mut Warp, group: [u32; 3], launch: &Launch, size: [u32; 3], threads: usize, simdgroups: usize) {
+    let first = w.index as usize * LANES;
+    let lanes = (threads - first).min(LANES);
+    let mask = if lanes == LANES { u32::MAX } else { (1u32 << lanes) - 1 };
+    w.mask = mask;
+    w.alive = mask;
+    w.launched = mask;
+    w.next_park = u32::MAX;
+    w.parked.clear();
+    w.stop = Stop::Running;
+    let code: *const Inst = w.code;
+    w.resume = code;
+    let grid = launch.grid_size();
+    for axis in 0..3 {
+        w.sr[Sr::GroupX as usize + axis] = group[axis];
+        w.sr[Sr::GroupSizeX as usize + axis] = launch.threads[axis];
+        w.sr[Sr::GroupsX as usize + axis] = launch.groups[axis];
+        w.sr[Sr::GridSizeX as usize + axis] = grid[axis];
+    }
+    w.sr[Sr::Simdgroup as usize] = w.index;
+    w.sr[Sr::Simdgroups as usize] = simdgroups as u32;
+    let (sx, sy) = (size[0].max(1), size[1].max(1));
+    let mut x = first as u32 % sx;
+    let mut y = first as u32 / sx % sy;
+    let mut z = first as u32 / sx / sy;
+    for l in 0..LANES {
+        let t = [x, y, z];
+        for axis in 0..3 {
+            w.lane_sr[axis][l] = t[axis];
+            w.lane_sr[3 + axis][l] = group[axis].wrapping_mul(launch.threads[axis]).wrapping_add(t[axis]);
+        }
+        w.lane_sr[6][l] = l as u32;
+        w.lane_sr[7][l] = (first + l) as u32;
+        x += 1;
+        if x == sx {
+            x = 0;
+            y += 1;
+            if y == sy {
+                y = 0;
+                z += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Observers: what watches a run. The machine tells them of memory accesses and synchronisation; they cannot change what
+//! a kernel computes. Knows addresses and program points, not instructions.
+
+mod profile;
+
+pub use profile::Profile;
+
+use crate::lower::sir::Space;
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes at once.
+    Atomic,
+}
+
+/// One memory instruction of one simdgroup, after its bounds check.
+#[derive(Clone, Copy, Debug)]
+pub struct MemEvent<'a> {
+    /// What it does.
+    pub kind: AccessKind,
+    /// Where ([`Space::Generic`] never occurs).
+    pub space: Space,
+    /// Program point: index of the instruction in the lowered kernel.
+    pub point: u32,
+    /// Threadgroup, linear.
+    pub group: u64,
+    /// Simdgroup in the group.
+    pub simdgroup: u32,
+    /// Bytes per lane.
+    pub bytes: u32,
+    /// Lanes that take part.
+    pub mask: u32,
+    /// Address by lane: for device memory the buffer's number in bits 40 and up (see [`buffer_of`]), else an offset.
+    pub addresses: &'a [u64; 32],
+}
+
+/// Buffer number and byte offset of a device address. Numbers are those of [`crate::BufferId`] plus one; arguments
+/// passed as bytes and the kernel's constants have numbers of their own above them.
+pub fn buffer_of(address: u64) -> (u32, i64) {
+    ((address >> 40) as u32, (address & ((1 << 40) - 1)) as i64 - (1 << 39))
+}
+
+/// Watches one threadgroup at a time.
+pub trait Observer: Send + Default {
+    /// Are memory events wanted? Without, the machine takes its fastest paths.
+    const EVENTS: bool;
+    /// Does the run look for faults, and go on after them?
+    const SANITIZE: bool;
+
+    /// A memory instruction.
+    fn access(&mut self, event: &MemEvent<'_>);
+    /// A threadgroup starts.
+    fn group_start(&mut self, group: u64);
+    /// A threadgroup ended.
+    fn group_end(&mut self);
+    /// Takes over what another observer of the same launch has seen.
+    fn merge(&mut self, other: Self)
+    where
+        Self: Sized;
+}
+
+/// Watches nothing.
+#[derive(Debug, Default)]
+pub struct Nothing;
+
+impl Observer for Nothing {
+    const EVENTS: bool = false;
+    const SANITIZE: bool = false;
+    fn access(&mut self, _: &MemEvent<'_>) {}
+    fn group_start(&mut self, _: u64) {}
+    fn group_end(&mut self) {}
+    fn merge(&mut self, _: Self) {}
+}
+
+/// Placeholder of the sanitizers' observer: bounds, barriers and read-only buffers, which the machine itself checks.
+#[derive(Debug, Default)]
+pub struct Checks;
+
+impl Observer for Checks {
+    const EVENTS: bool = false;
+    const SANITIZE: bool = true;
+    fn access(&mut self, _: &MemEvent<'_>) {}
+    fn group_start(&mut self, _: u64) {}
+    fn group_end(&mut self) {}
+    fn merge(&mut self, _: Self) {}
+}

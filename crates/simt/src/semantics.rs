@@ -1,0 +1,358 @@
+//! What each scalar operation computes, on one lane. The interpreter, constant folding and the reference executor share
+//! these definitions; knows nothing of programs or lanes.
+
+// The machine instantiates each function once per operation and host instruction set, inlined into a loop over lanes.
+#![allow(clippy::inline_always)]
+
+use half::{bf16, f16};
+
+use crate::lower::sir::{Cvt, FBin, FUn, FloatPred, IOp, IUn, IntPred};
+
+fn f(x: u32) -> f32 {
+    f32::from_bits(x)
+}
+
+/// Integer operations in 32 bits. Division by zero gives 0; shift amounts are taken modulo 32.
+#[inline(always)]
+pub fn iop32(op: IOp, a: u32, b: u32) -> u32 {
+    match op {
+        IOp::Add => a.wrapping_add(b),
+        IOp::Sub => a.wrapping_sub(b),
+        IOp::Mul => a.wrapping_mul(b),
+        IOp::UDiv => a.checked_div(b).unwrap_or(0),
+        IOp::SDiv if b == 0 => 0,
+        IOp::SDiv => (a as i32).wrapping_div(b as i32) as u32,
+        IOp::URem => a.checked_rem(b).unwrap_or(0),
+        IOp::SRem if b == 0 => 0,
+        IOp::SRem => (a as i32).wrapping_rem(b as i32) as u32,
+        IOp::Shl => a << (b & 31),
+        IOp::LShr => a >> (b & 31),
+        IOp::AShr => ((a as i32) >> (b & 31)) as u32,
+        IOp::And => a & b,
+        IOp::Or => a | b,
+        IOp::Xor => a ^ b,
+        IOp::SMin => (a as i32).min(b as i32) as u32,
+        IOp::SMax => (a as i32).max(b as i32) as u32,
+        IOp::UMin => a.min(b),
+        IOp::UMax => a.max(b),
+    }
+}
+
+/// Integer operations in 64 bits, as [`iop32`].
+#[inline(always)]
+pub fn iop64(op: IOp, a: u64, b: u64) -> u64 {
+    match op {
+        IOp::Add => a.wrapping_add(b),
+        IOp::Sub => a.wrapping_sub(b),
+        IOp::Mul => a.wrapping_mul(b),
+        IOp::UDiv => a.checked_div(b).unwrap_or(0),
+        IOp::SDiv if b == 0 => 0,
+        IOp::SDiv => (a as i64).wrapping_div(b as i64) as u64,
+        IOp::URem => a.checked_rem(b).unwrap_or(0),
+        IOp::SRem if b == 0 => 0,
+        IOp::SRem => (a as i64).wrapping_rem(b as i64) as u64,
+        IOp::Shl => a << (b & 63),
+        IOp::LShr => a >> (b & 63),
+        IOp::AShr => ((a as i64) >> (b & 63)) as u64,
+        IOp::And => a & b,
+        IOp::Or => a | b,
+        IOp::Xor => a ^ b,
+        IOp::SMin => (a as i64).min(b as i64) as u64,
+        IOp::SMax => (a as i64).max(b as i64) as u64,
+        IOp::UMin => a.min(b),
+        IOp::UMax => a.max(b),
+    }
+}
+
+/// One-operand integer operations in 32 bits.
+#[inline(always)]
+pub fn iun32(op: IUn, a: u32) -> u32 {
+    match op {
+        IUn::Clz(w) => a.leading_zeros().wrapping_sub(32 - u32::from(w)),
+        IUn::Ctz(w) => a.trailing_zeros().min(u32::from(w)),
+        IUn::Popcnt => a.count_ones(),
+        IUn::Bitrev(w) => a.reverse_bits() >> ((32 - u32::from(w)) & 31),
+        IUn::Bswap(w) => a.swap_bytes() >> ((32 - u32::from(w)) & 31),
+        IUn::SExt(w) => {
+            let s = (32 - u32::from(w)) & 31;
+            (((a << s) as i32) >> s) as u32
+        }
+    }
+}
+
+/// One-operand integer operations in 64 bits.
+#[inline(always)]
+pub fn iun64(op: IUn, a: u64) -> u64 {
+    match op {
+        IUn::Clz(w) => u64::from(a.leading_zeros()).wrapping_sub(64 - u64::from(w)),
+        IUn::Ctz(w) => u64::from(a.trailing_zeros().min(u32::from(w))),
+        IUn::Popcnt => u64::from(a.count_ones()),
+        IUn::Bitrev(w) => a.reverse_bits() >> ((64 - u32::from(w)) & 63),
+        IUn::Bswap(w) => a.swap_bytes() >> ((64 - u32::from(w)) & 63),
+        IUn::SExt(w) => {
+            let s = (64 - u32::from(w)) & 63;
+            (((a << s) as i64) >> s) as u64
+        }
+    }
+}
+
+/// Funnel shift left of `w`-bit halves.
+#[inline(always)]
+pub fn fshl(w: u8, hi: u32, lo: u32, by: u32) -> u32 {
+    let w = u32::from(w);
+    let by = by % w;
+    let both = (u64::from(hi) << w) | u64::from(lo);
+    let r = (both << by) >> w;
+    (r & ((1u64 << w) - 1)) as u32
+}
+
+/// Two-operand binary32 operations on bits.
+#[inline(always)]
+pub fn fbin(op: FBin, a: u32, b: u32) -> u32 {
+    let (x, y) = (f(a), f(b));
+    let r = match op {
+        FBin::Add => x + y,
+        FBin::Sub => x - y,
+        FBin::Mul => x * y,
+        FBin::Div | FBin::FastDiv => x / y,
+        FBin::Rem => x % y,
+        FBin::Min => x.min(y),
+        FBin::Max => x.max(y),
+        FBin::Minimum => {
+            if x.is_nan() || y.is_nan() {
+                f32::NAN
+            } else if x == 0.0 && y == 0.0 {
+                f(a | b)
+            } else {
+                x.min(y)
+            }
+        }
+        FBin::Maximum => {
+            if x.is_nan() || y.is_nan() {
+                f32::NAN
+            } else if x == 0.0 && y == 0.0 {
+                f(a & b)
+            } else {
+                x.max(y)
+            }
+        }
+        FBin::Copysign => x.copysign(y),
+        FBin::Pow => f64::from(x).powf(f64::from(y)) as f32,
+        FBin::Powr => {
+            if x < 0.0 {
+                f32::NAN
+            } else {
+                f64::from(x).powf(f64::from(y)) as f32
+            }
+        }
+        FBin::Atan2 => f64::from(x).atan2(f64::from(y)) as f32,
+        FBin::Ldexp => {
+            // Two steps, so that results in the subnormal range are reached; f64 holds every intermediate exactly.
+            let n = (b as i32).clamp(-400, 400);
+            (f64::from(x) * 2f64.powi(n / 2) * 2f64.powi(n - n / 2)) as f32
+        }
+    };
+    r.to_bits()
+}
+
+/// One-operand binary32 operations on bits.
+#[inline(always)]
+pub fn fun(op: FUn, a: u32) -> u32 {
+    let x = f(a);
+    match op {
+        FUn::Neg => a ^ 0x8000_0000,
+        FUn::Abs => a & 0x7fff_ffff,
+        FUn::Floor => x.floor().to_bits(),
+        FUn::Ceil => x.ceil().to_bits(),
+        FUn::Trunc => x.trunc().to_bits(),
+        FUn::Rint => x.round_ties_even().to_bits(),
+        FUn::Round => x.round().to_bits(),
+        FUn::RoundF16 => f16::from_f32(x).to_f32().to_bits(),
+        FUn::RoundBf16 => bf16::from_f32(x).to_f32().to_bits(),
+        FUn::F16Bits => u32::from(f16::from_f32(x).to_bits()),
+        FUn::F16From => f16::from_bits(a as u16).to_f32().to_bits(),
+        FUn::Bf16Bits => u32::from(bf16::from_f32(x).to_bits()),
+        FUn::Bf16From => a << 16,
+        FUn::Sqrt => x.sqrt().to_bits(),
+        FUn::Rcp => (1.0 / x).to_bits(),
+        _ => math(op, x).to_bits(),
+    }
+}
+
+/// Library functions: computed in f64 and rounded once, so within one unit in the last place of binary32.
+fn math(op: FUn, x: f32) -> f32 {
+    use std::f64::consts::PI;
+    let d = f64::from(x);
+    let r = match op {
+        FUn::Rsqrt => 1.0 / d.sqrt(),
+        FUn::Exp => d.exp(),
+        FUn::Exp2 => d.exp2(),
+        FUn::Exp10 => 10f64.powf(d),
+        FUn::Log => d.ln(),
+        FUn::Log2 => d.log2(),
+        FUn::Log10 => d.log10(),
+        FUn::Sin => d.sin(),
+        FUn::Cos => d.cos(),
+        FUn::Tan => d.tan(),
+        FUn::Asin => d.asin(),
+        FUn::Acos => d.acos(),
+        FUn::Atan => d.atan(),
+        FUn::Sinh => d.sinh(),
+        FUn::Cosh => d.cosh(),
+        FUn::Tanh => d.tanh(),
+        FUn::Asinh => d.asinh(),
+        FUn::Acosh => d.acosh(),
+        FUn::Atanh => d.atanh(),
+        FUn::Erf => libm::erf(d),
+        FUn::Erfinv => erfinv(d),
+        FUn::Lgamma => libm::lgamma(d),
+        FUn::Tgamma => libm::tgamma(d),
+        // Reduced exactly first: f32 values are multiples of a power of two.
+        FUn::Sinpi => (PI * (d % 2.0)).sin(),
+        FUn::Cospi => (PI * (d % 2.0)).cos(),
+        FUn::Tanpi => (PI * (d % 1.0)).tan(),
+        _ => d,
+    };
+    r as f32
+}
+
+/// Inverse error function by Newton's method on `erf`, from the logarithmic estimate of Winitzki (2008).
+fn erfinv(y: f64) -> f64 {
+    if y.is_nan() || y.abs() > 1.0 {
+        return f64::NAN;
+    }
+    if y.abs() == 1.0 {
+        return y * f64::INFINITY;
+    }
+    let a = 0.147;
+    let l = (1.0 - y * y).ln();
+    let t = 2.0 / (std::f64::consts::PI * a) + l / 2.0;
+    let mut x = (((t * t - l / a).sqrt() - t).sqrt()).copysign(y);
+    for _ in 0..4 {
+        let slope = std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp();
+        // `erfc` keeps its digits where `erf` is close to one.
+        let err = if y > 0.5 {
+            (1.0 - y) - libm::erfc(x)
+        } else if y < -0.5 {
+            libm::erfc(-x) - (1.0 + y)
+        } else {
+            libm::erf(x) - y
+        };
+        if slope > 0.0 {
+            x -= err / slope;
+        }
+    }
+    x
+}
+
+/// `±(a·b) ± c` with one rounding.
+#[inline(always)]
+pub fn fma(neg_product: bool, neg_addend: bool, a: u32, b: u32, c: u32) -> u32 {
+    let s = if neg_product { 0x8000_0000 } else { 0 };
+    let t = if neg_addend { 0x8000_0000 } else { 0 };
+    f(a ^ s).mul_add(f(b), f(c ^ t)).to_bits()
+}
+
+/// Fused multiply-add of binary16 values held as binary32, one rounding to binary16.
+///
+/// The product of two 11-bit significands is exact in f64, and so is every sum that can lie halfway between two
+/// binary16 values (at most 33 bits apart), so rounding the f64 sum is the right single rounding.
+#[inline(always)]
+pub fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
+    let r = f64::from(f(a)) * f64::from(f(b)) + f64::from(f(c));
+    f16::from_f64(r).to_f32().to_bits()
+}
+
+/// Float to integer, saturating, NaN to 0, result zero-extended from `bits`.
+#[inline(always)]
+pub fn ftoi(signed: bool, bits: u8, a: u32) -> u64 {
+    let x = f64::from(f(a)).trunc();
+    if x.is_nan() {
+        return 0;
+    }
+    let mask = if bits >= 64 { u64::MAX } else { (1u64 << bits) - 1 };
+    if signed {
+        let hi = (mask >> 1) as i64;
+        let v = (x as i64).clamp(-hi - 1, hi);
+        v as u64 & mask
+    } else {
+        (x as u64).min(mask)
+    }
+}
+
+/// Conversions; operands and results of either class travel in 64 bits.
+#[inline(always)]
+pub fn cvt(op: Cvt, a: u64) -> u64 {
+    match op {
+        Cvt::Zext64 | Cvt::Lo => a & 0xffff_ffff,
+        Cvt::Sext64 => a as u32 as i32 as i64 as u64,
+        Cvt::Hi => a >> 32,
+        Cvt::FToI { signed, bits } => ftoi(signed, bits, a as u32),
+        Cvt::IToF { signed: true } => u64::from((a as u32 as i32 as f32).to_bits()),
+        Cvt::IToF { signed: false } => u64::from((a as u32 as f32).to_bits()),
+        Cvt::LToF { signed: true } => u64::from((a as i64 as f32).to_bits()),
+        Cvt::LToF { signed: false } => u64::from((a as f32).to_bits()),
+    }
+}
+
+/// Integer comparison in 32 bits.
+#[inline(always)]
+pub fn icmp32(p: IntPred, a: u32, b: u32) -> bool {
+    let (s, t) = (a as i32, b as i32);
+    match p {
+        IntPred::Eq => a == b,
+        IntPred::Ne => a != b,
+        IntPred::Ugt => a > b,
+        IntPred::Uge => a >= b,
+        IntPred::Ult => a < b,
+        IntPred::Ule => a <= b,
+        IntPred::Sgt => s > t,
+        IntPred::Sge => s >= t,
+        IntPred::Slt => s < t,
+        IntPred::Sle => s <= t,
+    }
+}
+
+/// Integer comparison in 64 bits.
+#[inline(always)]
+pub fn icmp64(p: IntPred, a: u64, b: u64) -> bool {
+    let (s, t) = (a as i64, b as i64);
+    match p {
+        IntPred::Eq => a == b,
+        IntPred::Ne => a != b,
+        IntPred::Ugt => a > b,
+        IntPred::Uge => a >= b,
+        IntPred::Ult => a < b,
+        IntPred::Ule => a <= b,
+        IntPred::Sgt => s > t,
+        IntPred::Sge => s >= t,
+        IntPred::Slt => s < t,
+        IntPred::Sle => s <= t,
+    }
+}
+
+/// Binary32 comparison. Without branches, so that loops over lanes become vector code.
+#[allow(clippy::needless_bitwise_bool)]
+#[inline(always)]
+pub fn fcmp(p: FloatPred, a: u32, b: u32) -> bool {
+    let (x, y) = (f(a), f(b));
+    let un = x.is_nan() | y.is_nan();
+    match p {
+        FloatPred::False => false,
+        FloatPred::True => true,
+        FloatPred::Oeq => x == y,
+        FloatPred::Ogt => x > y,
+        FloatPred::Oge => x >= y,
+        FloatPred::Olt => x < y,
+        FloatPred::Ole => x <= y,
+        FloatPred::One => !un & (x != y),
+        FloatPred::Ord => !un,
+        FloatPred::Ueq => (x == y) | un,
+        FloatPred::Ugt => (x > y) | un,
+        FloatPred::Uge => (x >= y) | un,
+        FloatPred::Ult => (x < y) | un,
+        FloatPred::Ule => (x <= y) | un,
+        FloatPred::Une => x != y,
+        FloatPred::Uno => un,
+    }
+}
