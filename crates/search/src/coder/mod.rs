@@ -1,10 +1,22 @@
-//! The generators that ship: one file a task. Add a task's generator here and in [`generators`].
+//! The generators that ship: one module a task. Add a task's generator here and in [`generators`].
+
+mod attention;
+mod recipe;
+mod selective_scan;
+mod softmax;
+mod template;
+#[cfg(test)]
+mod testing;
 
 use crate::generator::Generator;
 
 /// All built-in generators.
 pub fn generators() -> Vec<Box<dyn Generator>> {
-    Vec::new()
+    vec![
+        Box::new(attention::Attention::new()),
+        Box::new(selective_scan::SelectiveScan::new()),
+        Box::new(softmax::Softmax::new()),
+    ]
 }
 
 /// The generator for this task, if there is one.

@@ -81,7 +81,8 @@ pub struct Tunable {
     pub default: i64,
 }
 
-/// A macro given to the compiler: `-D name=value`, where value is an expression over task symbols and tunables.
+/// A macro given to the compiler: `-D name=value`, where value is an expression over task symbols, tunables and defines
+/// before it. A numeric define is a symbol to everything after it in the recipe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Define {

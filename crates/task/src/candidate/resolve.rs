@@ -103,7 +103,7 @@ pub struct Resolved {
     pub dispatches: Vec<ResolvedDispatch>,
     /// The task's tensors on this workload.
     pub tensors: Vec<TensorInfo>,
-    /// Every symbol: the task's and the tunables.
+    /// Every symbol: the task's, the tunables, and the defines that are numbers.
     pub symbols: Env,
 }
 
@@ -128,18 +128,15 @@ impl Candidate {
         if let Some(unknown) = self.values.keys().find(|k| !self.tunables.iter().any(|t| t.name == **k)) {
             return Err(RecipeError::Name(format!("a value is chosen for `{unknown}`, which is not a tunable")));
         }
-        for requirement in &self.recipe.requires {
-            if !eval(&requirement.expr, &symbols, "a requirement", Expr::eval_bool)? {
-                let (expr, why) = (requirement.expr.text().to_owned(), requirement.why.clone());
-                return Err(RecipeError::Requirement { expr, why });
-            }
-        }
         let tensors = task.tensors_at(env)?;
         for define in &self.recipe.defines {
             let text = match &define.value {
                 DefineValue::Text(text) => text.clone(),
                 DefineValue::Expr(e) => {
-                    literal(eval(e, &symbols, &format!("define `{}`", define.name), Expr::eval)?, self)
+                    let value = eval(e, &symbols, &format!("define `{}`", define.name), Expr::eval)?;
+                    // What follows may use it by name; a symbol of the task keeps its own meaning.
+                    symbols.entry(define.name.clone()).or_insert(value);
+                    literal(value, self)
                 }
                 DefineValue::TypeOf(name) => match tensors.iter().find(|t| t.name == *name) {
                     Some(info) => self.language.type_name(info.dtype).to_owned(),
@@ -147,6 +144,12 @@ impl Candidate {
                 },
             };
             defines.push((define.name.clone(), text));
+        }
+        for requirement in &self.recipe.requires {
+            if !eval(&requirement.expr, &symbols, "a requirement", Expr::eval_bool)? {
+                let (expr, why) = (requirement.expr.text().to_owned(), requirement.why.clone());
+                return Err(RecipeError::Requirement { expr, why });
+            }
         }
         let mut scratch = Vec::new();
         for s in &self.recipe.scratch {
