@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ksearch_judge::Verdict;
+pub use ksearch_llm::Exchange;
 use ksearch_task::{Candidate, CandidateId};
 use ksearch_world::{EditLimits, EditScript, NodeId, Refusal};
 use serde::{Deserialize, Serialize};
@@ -26,34 +27,6 @@ impl Cancel {
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
-}
-
-/// One exchange with a model: what was asked, what came back, what it cost.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Exchange {
-    /// Provider, e.g. `gemini`, `manual`.
-    pub provider: String,
-    /// Model as asked for.
-    pub model: String,
-    /// Name and version of the prompt template.
-    pub template: String,
-    /// The prompt, whole.
-    pub prompt: String,
-    /// The answer, whole; empty when none came.
-    pub answer: String,
-    /// What went wrong, if something did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Tokens in.
-    pub tokens_in: u64,
-    /// Tokens out, thinking included.
-    pub tokens_out: u64,
-    /// US dollars by the price table; none where the model is not in it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usd: Option<f64>,
-    /// Seconds until the answer was complete.
-    pub seconds: f64,
 }
 
 /// Why a role gave no answer.
