@@ -1,7 +1,7 @@
 //! Turns a linear program into function pointers for one observer and one host instruction set.
 
 use super::cross::{self, operand};
-use super::{Code, Inst, Isa, OpFn, Warp, alu, control, mem};
+use super::{Code, Inst, Isa, OpFn, Warp, alu, control, mem, taint};
 use crate::lower::linear::{LInst, LOp, Lowered};
 use crate::lower::sir::Op;
 use crate::observe::Observer;
@@ -18,6 +18,7 @@ pub fn assemble<O: Observer>(l: &Lowered, isa: Isa) -> Result<Code, Unassembled>
         block_first: l.blocks.iter().map(|b| b.first).collect(),
         lists: Vec::new(),
         block_cost: l.blocks.iter().map(|b| (b.issue.len() as u32).max(1)).collect(),
+        rules: if O::SANITIZE { l.insts.iter().map(taint::rule).collect() } else { Vec::new() },
     };
     let mut block = 0u32;
     for (id, i) in l.insts.iter().enumerate() {
@@ -78,6 +79,7 @@ fn one<O: Observer>(i: &LInst, id: u32, block: u32, isa: Isa, code: &mut Code) -
                 Inst { d: at, ..memory(i, m, 2, false, None, mem::select_atomic::<O>(true), id).ok_or_else(bad)? }
             }
             Op::Barrier(f) => Inst { x: u64::from(f), ..blank(control::barrier, id) },
+            Op::SimdBarrier(f) if O::SANITIZE => Inst { x: u64::from(f), ..blank(simd_barrier::<O>, id) },
             Op::SimdBarrier(_) | Op::Fence(_) => blank(control::nothing, id),
             Op::Trap(c) => Inst { x: u64::from(c), ..blank(trap::<O>, id) },
             _ => {
@@ -150,8 +152,18 @@ unsafe fn param<O: Observer>(w: *mut Warp, i: *const Inst) -> *const Inst {
     // SAFETY: `env` is of this observer type; the launch has as many arguments as the kernel.
     unsafe {
         let env = &*(*w).env.cast::<super::group::Env<'_, O>>();
-        let v = env.args.get((*i).x as usize).copied().unwrap_or(0);
+        let v = env.shared.args.get((*i).x as usize).copied().unwrap_or(0);
         *(*w).at::<u64>((*i).d) = v;
+        super::next(i)
+    }
+}
+
+/// `x`: flags.
+unsafe fn simd_barrier<O: Observer>(w: *mut Warp, i: *const Inst) -> *const Inst {
+    // SAFETY: as `param`.
+    unsafe {
+        let env = &mut *(*w).env.cast::<super::group::Env<'_, O>>();
+        env.observer.simd_barrier((*w).index, (*i).x as u32);
         super::next(i)
     }
 }

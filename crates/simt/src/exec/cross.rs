@@ -67,40 +67,68 @@ unsafe fn shuffle(w: *mut Warp, i: *const Inst) -> *const Inst {
             ShuffleKind::FillUp | ShuffleKind::FillDown => (read(w, i.c), read(w, i.y)),
             _ => ([0; LANES], [0; LANES]),
         };
-        let first = mask.trailing_zeros();
         let mut r = [0u32; LANES];
         for l in 0..LANES as u32 {
-            let k = n[l as usize];
-            let quad = l & !3;
-            // A source past the end leaves the lane its own value.
-            let (from, filled) = match kind {
-                ShuffleKind::Index | ShuffleKind::Broadcast => (k & 31, false),
-                ShuffleKind::Xor => (l ^ (k & 31), false),
-                ShuffleKind::Up => (if k <= l { l - k } else { l }, false),
-                ShuffleKind::Down => (if k < 32 - l { l + k } else { l }, false),
-                ShuffleKind::RotateUp => (l.wrapping_sub(k) & 31, false),
-                ShuffleKind::RotateDown => (l.wrapping_add(k) & 31, false),
-                ShuffleKind::FillUp => {
-                    let m = modulo[l as usize].clamp(1, 32).next_power_of_two();
-                    let (base, at) = (l & !(m - 1), l & (m - 1));
-                    if k <= at { (l - k, false) } else { (base | (at.wrapping_sub(k) & (m - 1)), true) }
-                }
-                ShuffleKind::FillDown => {
-                    let m = modulo[l as usize].clamp(1, 32).next_power_of_two();
-                    let (base, at) = (l & !(m - 1), l & (m - 1));
-                    if k < m - at { (l + k, false) } else { (base | (at.wrapping_add(k) & (m - 1)), true) }
-                }
-                ShuffleKind::BroadcastFirst => (first & 31, false),
-                ShuffleKind::QuadIndex | ShuffleKind::QuadBroadcast => (quad | (k & 3), false),
-                ShuffleKind::QuadXor => (quad | ((l ^ k) & 3), false),
-                ShuffleKind::QuadUp => (if k <= (l & 3) { l - k } else { l }, false),
-                ShuffleKind::QuadDown => (if k < 4 - (l & 3) { l + k } else { l }, false),
-            };
+            let (from, filled) = source(kind, l, n[l as usize], modulo[l as usize], mask);
             let src = if filled { &fill } else { &v };
             r[l as usize] = if mask >> from & 1 == 1 { src[from as usize] } else { 0 };
         }
         write(w, i.d, r);
         next(i)
+    }
+}
+
+/// Lane that lane `l` takes its value from, and whether that is a fill value. A source past the end is the lane itself.
+#[inline(always)]
+fn source(kind: ShuffleKind, l: u32, k: u32, modulo: u32, mask: u32) -> (u32, bool) {
+    let quad = l & !3;
+    match kind {
+        ShuffleKind::Index | ShuffleKind::Broadcast => (k & 31, false),
+        ShuffleKind::Xor => (l ^ (k & 31), false),
+        ShuffleKind::Up => (if k <= l { l - k } else { l }, false),
+        ShuffleKind::Down => (if k < 32 - l { l + k } else { l }, false),
+        ShuffleKind::RotateUp => (l.wrapping_sub(k) & 31, false),
+        ShuffleKind::RotateDown => (l.wrapping_add(k) & 31, false),
+        ShuffleKind::FillUp => {
+            let m = modulo.clamp(1, 32).next_power_of_two();
+            let (base, at) = (l & !(m - 1), l & (m - 1));
+            if k <= at { (l - k, false) } else { (base | (at.wrapping_sub(k) & (m - 1)), true) }
+        }
+        ShuffleKind::FillDown => {
+            let m = modulo.clamp(1, 32).next_power_of_two();
+            let (base, at) = (l & !(m - 1), l & (m - 1));
+            if k < m - at { (l + k, false) } else { (base | (at.wrapping_add(k) & (m - 1)), true) }
+        }
+        ShuffleKind::BroadcastFirst => (mask.trailing_zeros() & 31, false),
+        ShuffleKind::QuadIndex | ShuffleKind::QuadBroadcast => (quad | (k & 3), false),
+        ShuffleKind::QuadXor => (quad | ((l ^ k) & 3), false),
+        ShuffleKind::QuadUp => (if k <= (l & 3) { l - k } else { l }, false),
+        ShuffleKind::QuadDown => (if k < 4 - (l & 3) { l + k } else { l }, false),
+    }
+}
+
+/// Undefined lanes of a shuffle's result, given those of its value, lane and fill operands; and the lanes that read a lane
+/// which does not run.
+pub unsafe fn shuffle_taint(w: *mut Warp, i: &Inst, v: u32, b: u32, c: u32) -> (u32, u32) {
+    // SAFETY: operands come from the assembler.
+    unsafe {
+        let kind = KINDS[i.x as usize % KINDS.len()];
+        let mask = (*w).mask;
+        let fills = matches!(kind, ShuffleKind::FillUp | ShuffleKind::FillDown);
+        let n = if kind == ShuffleKind::BroadcastFirst { [0; LANES] } else { read(w, i.b) };
+        let modulo = if fills { read(w, i.y) } else { [0; LANES] };
+        // Operands of a fill: value, fill, delta.
+        let (by, fill) = if fills { (c, b) } else { (b, 0) };
+        let by = if kind == ShuffleKind::BroadcastFirst { 0 } else { by };
+        let (mut out, mut idle) = (0u32, 0u32);
+        for l in 0..LANES as u32 {
+            let (from, filled) = source(kind, l, n[l as usize], modulo[l as usize], mask);
+            let asleep = mask >> from & 1 == 0;
+            let t = if filled { fill } else { v } >> from & 1 == 1;
+            out |= u32::from(t || asleep || by >> l & 1 == 1) << l;
+            idle |= u32::from(asleep) << l;
+        }
+        (out, idle)
     }
 }
 

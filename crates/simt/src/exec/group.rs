@@ -5,12 +5,13 @@ use rustc_hash::FxHashSet;
 
 use super::buffer::Aligned;
 use super::mem::View;
-use super::{BlockCount, Code, Inst, LANES, Stop, Warp, run};
+use super::{BlockCount, Code, Inst, LANES, Stop, Warp, run, run_tracked};
 use crate::fault::{Access, Fault, FaultKind};
 use crate::launch::{Launch, Limits};
 use crate::lower::Lowered;
 use crate::lower::linear::LOp;
 use crate::lower::sir::{Class, Op, Space};
+use crate::observe::race::{Race, Side};
 use crate::observe::{Observer, buffer_of};
 
 /// Instructions a simdgroup runs before another gets its turn.
@@ -71,6 +72,13 @@ pub enum Problem {
         /// Program point it waits at; `None` when it has ended.
         point: Option<u32>,
     },
+    /// A value that nothing has written was used.
+    Uninitialised {
+        /// Program point of the use.
+        used_at: u32,
+        /// What for.
+        how: Use,
+    },
     /// The budget is used up.
     Runaway {
         /// Instructions allowed.
@@ -78,8 +86,20 @@ pub enum Problem {
     },
 }
 
-/// What the instructions of a group share.
-pub struct Env<'a, O> {
+/// What an undefined value was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// It decided a branch.
+    Branch,
+    /// It formed an address.
+    Address,
+    /// It was stored in device memory.
+    Store,
+}
+
+/// What all groups of a launch share.
+#[derive(Clone, Copy)]
+pub struct Shared<'a> {
     /// Buffers by number.
     pub views: &'a [View],
     /// The constant globals.
@@ -88,18 +108,32 @@ pub struct Env<'a, O> {
     pub names: &'a [String],
     /// Values of the kernel's arguments.
     pub args: &'a [u64],
+    /// Bytes of threadgroup memory.
+    pub threadgroup_len: u32,
+    /// The dispatch.
+    pub launch: &'a Launch,
+    /// Limits of the run.
+    pub limits: &'a Limits,
+    /// The kernel.
+    pub lowered: &'a Lowered,
+}
+
+/// What the instructions of a group share.
+pub struct Env<'a, O> {
+    /// What it shares with other groups.
+    pub shared: Shared<'a>,
     /// Threadgroup memory.
     pub threadgroup: *mut u8,
     /// Its bytes.
     pub threadgroup_len: u32,
+    /// Written bytes of threadgroup memory; null where nothing tracks them.
+    pub threadgroup_init: *mut bool,
     /// The observer.
     pub observer: O,
     /// Faults so far, with the linear group they were found in.
     pub faults: Vec<(u64, Fault)>,
     /// Kinds and places seen.
     seen: FxHashSet<(FaultKind, u32)>,
-    /// The kernel.
-    pub lowered: &'a Lowered,
     /// Group position.
     pub group: [u32; 3],
     /// Linear group index.
@@ -113,26 +147,15 @@ const ABSENT: View =
 
 impl<'a, O: Observer> Env<'a, O> {
     /// For the groups of one worker.
-    pub fn new(
-        views: &'a [View],
-        constants: View,
-        names: &'a [String],
-        args: &'a [u64],
-        threadgroup: *mut u8,
-        threadgroup_len: u32,
-        lowered: &'a Lowered,
-    ) -> Self {
+    pub fn new(shared: Shared<'a>, worker: &Worker) -> Self {
         Self {
-            views,
-            constants,
-            names,
-            args,
-            threadgroup,
-            threadgroup_len,
+            shared,
+            threadgroup: worker.threadgroup.ptr(),
+            threadgroup_len: shared.threadgroup_len,
+            threadgroup_init: worker.threadgroup_init.as_ref().map_or(std::ptr::null_mut(), |a| a.ptr().cast()),
             observer: O::default(),
             faults: Vec::new(),
             seen: FxHashSet::default(),
-            lowered,
             group: [0; 3],
             group_index: 0,
             stopped: false,
@@ -143,9 +166,9 @@ impl<'a, O: Observer> Env<'a, O> {
     #[inline(always)]
     pub fn view(&self, address: u64) -> View {
         let id = (address >> 40) as usize;
-        match self.views.get(id) {
+        match self.shared.views.get(id) {
             Some(v) => *v,
-            None if id == 0xffff => self.constants,
+            None if id == 0xffff => self.shared.constants,
             None => ABSENT,
         }
     }
@@ -163,18 +186,79 @@ impl<'a, O: Observer> Env<'a, O> {
 
     /// Records a fault of a simdgroup at an instruction.
     pub fn report(&mut self, simdgroup: u32, id: u32, lane: u32, p: Problem) {
-        let inst = self.lowered.insts.get(id as usize);
+        let inst = self.shared.lowered.insts.get(id as usize);
         let pos = inst.map_or(u32::MAX, |i| i.pos);
         let (kind, message, help, other) = self.describe(id, &p);
         if self.faults.len() >= MAX_FAULTS || !self.seen.insert((kind, pos)) {
             return;
         }
-        let at = Access { pos: self.lowered.position(pos).cloned(), group: self.group, simdgroup, lane };
+        let at = Access { pos: self.shared.lowered.position(pos).cloned(), group: self.group, simdgroup, lane };
         self.faults.push((self.group_index, Fault { kind, message, at, other, help }));
     }
 
+    /// Position of a linear group.
+    fn group_at(&self, g: u32) -> [u32; 3] {
+        let [x, y, _] = self.shared.launch.groups.map(|n| n.max(1));
+        [g % x, g / x % y, g / x / y]
+    }
+
+    /// Records a race.
+    pub fn race(&mut self, space: Space, r: Race) {
+        let side = |s: Side| {
+            let pos = self.shared.lowered.insts.get(s.point as usize).map_or(u32::MAX, |i| i.pos);
+            Access {
+                pos: self.shared.lowered.position(pos).cloned(),
+                group: self.group_at(s.group),
+                simdgroup: s.thread / 32,
+                lane: s.thread % 32,
+            }
+        };
+        let (first, second) = (side(r.first), side(r.second));
+        let pos = self.shared.lowered.insts.get(r.second.point as usize).map_or(u32::MAX, |i| i.pos);
+        if self.faults.len() >= MAX_FAULTS || !self.seen.insert((FaultKind::DataRace, pos)) {
+            return;
+        }
+        let verb = |w: bool| if w { "writes" } else { "reads" };
+        let place = match space {
+            Space::Threadgroup => format!("offset {} of threadgroup memory", r.address),
+            _ => {
+                let (b, off) = buffer_of(r.address);
+                format!("offset {off} of {}", self.buffer_name(b))
+            }
+        };
+        let across = r.first.group != r.second.group;
+        let who = |s: Side| {
+            if across { format!("a thread of threadgroup {}", s.group) } else { format!("thread {}", s.thread) }
+        };
+        let message = format!(
+            "{} {} {place}, which {} {} with nothing to order the two",
+            who(r.second),
+            verb(r.second.write),
+            who(r.first),
+            verb(r.first.write)
+        );
+        let help = if across {
+            "Threadgroups of one dispatch run in any order: split the work into two dispatches, or hand over with atomics."
+                .to_owned()
+        } else if r.first.thread / 32 == r.second.thread / 32 {
+            format!(
+                "Put a simdgroup_barrier or threadgroup_barrier with mem_flags::{} between the two.",
+                if space == Space::Threadgroup { "mem_threadgroup" } else { "mem_device" }
+            )
+        } else {
+            format!(
+                "Put a threadgroup_barrier with mem_flags::{} between the two.",
+                if space == Space::Threadgroup { "mem_threadgroup" } else { "mem_device" }
+            )
+        };
+        self.faults.push((
+            self.group_index,
+            Fault { kind: FaultKind::DataRace, message, at: second, other: Some(first), help },
+        ));
+    }
+
     fn buffer_name(&self, id: u32) -> String {
-        match self.names.get(id as usize) {
+        match self.shared.names.get(id as usize) {
             Some(n) if !n.is_empty() => format!("`{n}`"),
             _ if id == 0xffff => "the constants of the kernel".to_owned(),
             _ => format!("buffer {}", id.saturating_sub(1)),
@@ -234,7 +318,7 @@ impl<'a, O: Observer> Env<'a, O> {
                 )
             }
             Problem::Misaligned { address, align, size } => {
-                let m = self.lowered.insts.get(id as usize).map(|i| i.op);
+                let m = self.shared.lowered.insts.get(id as usize).map(|i| i.op);
                 let device = matches!(m, Some(LOp::Op(Op::Load(m) | Op::Store(m) | Op::Rmw(_, m) | Op::CmpXchg(m)))
                     if m.space == Space::Device || m.space == Space::Generic);
                 let place = if device {
@@ -278,9 +362,9 @@ impl<'a, O: Observer> Env<'a, O> {
                 )
             }
             Problem::GroupBarrier { other, point } => {
-                let pos = point.and_then(|p| self.lowered.insts.get(p as usize)).map(|i| i.pos);
+                let pos = point.and_then(|p| self.shared.lowered.insts.get(p as usize)).map(|i| i.pos);
                 let other_access = point.map(|_| Access {
-                    pos: pos.and_then(|p| self.lowered.position(p).cloned()),
+                    pos: pos.and_then(|p| self.shared.lowered.position(p).cloned()),
                     group: self.group,
                     simdgroup: other,
                     lane: 0,
@@ -295,6 +379,33 @@ impl<'a, O: Observer> Env<'a, O> {
                     m,
                     "All simdgroups of a threadgroup must reach the same barriers.".to_owned(),
                     other_access,
+                )
+            }
+            Problem::Uninitialised { used_at, how } => {
+                let op = self.shared.lowered.insts.get(id as usize).map(|i| i.op);
+                let what = match op {
+                    Some(LOp::Op(Op::Load(m))) if m.space == Space::Threadgroup => "threadgroup memory",
+                    Some(LOp::Op(Op::Load(m))) if m.space == Space::Private => "a local variable",
+                    Some(LOp::Op(Op::Shuffle(_))) => "a lane that does not run",
+                    _ => "memory",
+                };
+                let how = match how {
+                    Use::Branch => "decides a branch",
+                    Use::Address => "forms an address",
+                    Use::Store => "is stored",
+                };
+                let pos = self.shared.lowered.insts.get(used_at as usize).map_or(u32::MAX, |i| i.pos);
+                let other = Access {
+                    pos: self.shared.lowered.position(pos).cloned(),
+                    group: self.group,
+                    simdgroup: 0,
+                    lane: 0,
+                };
+                (
+                    FaultKind::UninitializedRead,
+                    format!("a value read from {what} that nothing has written {how}"),
+                    "Initialise it first, or do not let this thread use it.".to_owned(),
+                    Some(other),
                 )
             }
             Problem::Runaway { limit } => (
@@ -314,6 +425,10 @@ pub struct Worker {
     _frames: Aligned,
     private: Aligned,
     threadgroup: Aligned,
+    threadgroup_init: Option<Aligned>,
+    private_init: Option<Aligned>,
+    /// Undefined lanes and their origins.
+    shadow: Option<Aligned>,
     private_total: usize,
     pub counts: Vec<BlockCount>,
     /// Instructions of the groups so far.
@@ -325,7 +440,8 @@ pub struct Worker {
 
 impl Worker {
     /// Sets up for groups of `launch`; `None` when the host has no memory for it.
-    pub fn new(l: &Lowered, code: &Code, launch: &Launch, threadgroup_bytes: u32) -> Option<Self> {
+    pub fn new(shared: &Shared<'_>, code: &Code, tracked: bool) -> Option<Self> {
+        let (l, launch, threadgroup_bytes) = (shared.lowered, shared.launch, shared.threadgroup_len);
         let threads = launch.threads.iter().map(|&t| t as usize).product::<usize>();
         let n = threads.div_ceil(LANES);
         let frame = (l.frame_bytes as usize).next_multiple_of(64);
@@ -334,6 +450,10 @@ impl Worker {
         let private_total = private_bytes.checked_mul(LANES)?.checked_mul(n)?;
         let private = Aligned::new(private_total)?;
         let threadgroup = Aligned::new(threadgroup_bytes as usize)?;
+        let track = |bytes: usize| if tracked { Aligned::new(bytes).map(Some) } else { Some(None) };
+        let threadgroup_init = track(threadgroup_bytes as usize)?;
+        let private_init = track(private_total)?;
+        let shadow = track(frame.checked_mul(2)?.checked_mul(n)?)?;
         let mut counts = vec![BlockCount::default(); l.blocks.len()];
         let counts_ptr = counts.as_mut_ptr();
         let mut warps = Vec::with_capacity(n);
@@ -370,6 +490,9 @@ impl Worker {
                 index: index as u32,
                 private,
                 private_bytes: private_bytes as u32,
+                taint: part(shadow.as_ref(), index * frame * 2).cast(),
+                origin: part(shadow.as_ref(), index * frame * 2 + frame).cast(),
+                private_init: part(private_init.as_ref(), index * private_bytes * LANES).cast(),
                 env: std::ptr::null_mut(),
             });
         }
@@ -378,6 +501,9 @@ impl Worker {
             _frames: frames,
             private,
             threadgroup,
+            threadgroup_init,
+            private_init,
+            shadow,
             private_total,
             counts,
             instructions: 0,
@@ -387,18 +513,23 @@ impl Worker {
         })
     }
 
-    /// Threadgroup memory.
-    pub fn threadgroup_ptr(&self) -> *mut u8 {
-        self.threadgroup.ptr()
-    }
-
     /// Runs the group that `env` names.
-    pub fn run_group<O: Observer>(&mut self, env: &mut Env<'_, O>, launch: &Launch, limits: &Limits) {
+    pub fn run_group<O: Observer>(&mut self, env: &mut Env<'_, O>, code: &Code) {
+        let (launch, limits) = (env.shared.launch, env.shared.limits);
         let size = launch.group_size(env.group);
         let threads = size.iter().map(|&t| t as usize).product::<usize>();
         let n = threads.div_ceil(LANES);
         self.threadgroup.clear(env.threadgroup_len as usize);
         self.private.clear(self.private_total);
+        if let Some(a) = &mut self.threadgroup_init {
+            a.clear(env.threadgroup_len as usize);
+        }
+        if let Some(a) = &mut self.private_init {
+            a.clear(self.private_total);
+        }
+        if let Some(a) = &mut self.shadow {
+            a.clear(usize::MAX);
+        }
         self.groups += 1;
         self.simdgroups += n as u64;
         env.observer.group_start(env.group_index);
@@ -407,11 +538,11 @@ impl Worker {
             start(w, env.group, launch, size, threads, n);
             w.env = env_ptr;
         }
-        self.turns(env, n, limits);
+        self.turns(env, code, n, limits);
         env.observer.group_end();
     }
 
-    fn turns<O: Observer>(&mut self, env: &mut Env<'_, O>, n: usize, limits: &Limits) {
+    fn turns<O: Observer>(&mut self, env: &mut Env<'_, O>, code: &Code, n: usize, limits: &Limits) {
         let mut used = 0u64;
         loop {
             let mut waiting = 0;
@@ -422,7 +553,13 @@ impl Worker {
                     Stop::Running | Stop::Slice => {
                         w.fuel = SLICE;
                         // SAFETY: `start` set the simdgroup up for this code.
-                        unsafe { run(w) };
+                        unsafe {
+                            if O::SANITIZE {
+                                run_tracked::<O>(w, &code.rules);
+                            } else {
+                                run(w);
+                            }
+                        }
                         let spent = (SLICE - w.fuel).max(0) as u64;
                         used += spent;
                         self.instructions += spent;
@@ -452,6 +589,10 @@ impl Worker {
             if waiting + done == n {
                 if O::SANITIZE {
                     self.check_barrier(env, n);
+                    // Where simdgroups wait at different barriers, only what all of them fence is fenced.
+                    let waiting = self.warps.iter().take(n).filter(|w| w.stop == Stop::Barrier);
+                    let flags = waiting.fold(u32::MAX, |f, w| f & barrier_flags(w));
+                    env.observer.barrier(flags);
                 }
                 self.barriers += 1;
                 for w in self.warps.iter_mut().take(n) {
@@ -473,7 +614,9 @@ impl Worker {
             let at = point(w).saturating_sub(1);
             if w.mask != w.launched {
                 let lane = w.mask.trailing_zeros() & 31;
-                let ended = w.launched & !w.alive;
+                // Lanes that wait at a block which only returns have returned, for the person who wrote the kernel.
+                let returned = w.parked.iter().filter(|p| returns(env.shared.lowered, p.0)).fold(0, |m, p| m | p.1);
+                let ended = (w.launched & !w.alive) | returned;
                 let p = Problem::Barrier { reached: w.mask, launched: w.launched, ended };
                 env.report(w.index, at as u32, lane, p);
             }
@@ -491,6 +634,24 @@ impl Worker {
             env.report(index, at as u32, 0, Problem::GroupBarrier { other: e.index, point: None });
         }
     }
+}
+
+/// `bytes` into a block; null when there is none.
+fn part(a: Option<&Aligned>, bytes: usize) -> *mut u8 {
+    // SAFETY: callers stay inside the block they sized.
+    a.map_or(std::ptr::null_mut(), |a| unsafe { a.ptr().add(bytes) })
+}
+
+/// Does a block do nothing but end the kernel?
+fn returns(l: &Lowered, block: u32) -> bool {
+    let first = l.blocks.get(block as usize).map_or(0, |b| b.first as usize);
+    l.insts.get(first + 1).is_some_and(|i| i.op == LOp::Ret)
+}
+
+/// Flags of the barrier a simdgroup waits at.
+fn barrier_flags(w: &Warp) -> u32 {
+    // SAFETY: a waiting simdgroup goes on after its barrier, which is not the first instruction.
+    unsafe { (*w.resume.sub(1)).x as u32 }
 }
 
 /// Index of the instruction a simdgroup goes on with.

@@ -8,14 +8,14 @@ use rustc_hash::FxHashSet;
 
 use super::assemble::assemble;
 use super::buffer::Aligned;
-use super::group::{Env, Worker};
+use super::group::{Env, Shared, Worker};
 use super::mem::View;
 use super::{BlockCount, Isa, order_sensitive};
 use crate::counters::{Counters, InstrClass};
 use crate::fault::{Access, Fault, FaultKind};
 use crate::launch::{ArgValue, Launch, Limits, Memory, Mode, Outcome};
 use crate::lower::{self, LowerError, Lowered};
-use crate::observe::{Checks, Nothing, Observer, Profile};
+use crate::observe::{Nothing, Observer, Profile, Sanitize};
 use crate::reader::{self, ReadError};
 
 /// A program cannot be loaded.
@@ -172,7 +172,7 @@ impl Program {
                 add_profile(&mut r.outcome.counters, &r.observer);
                 r.outcome
             }),
-            Mode::Sanitize => job.run::<Checks>(self.isa, limits).map(|r| r.outcome),
+            Mode::Sanitize => job.run::<Sanitize>(self.isa, limits).map(|r| r.outcome),
         };
         job.finish(memory);
         out
@@ -349,7 +349,7 @@ impl<'a> Job<'a> {
         if threads == 0 {
             threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         }
-        if order_sensitive(self.lowered) {
+        if O::SANITIZE || order_sensitive(self.lowered) {
             // Results would depend on the order in which groups run: one after another, they do not.
             threads = 1;
         }
@@ -393,6 +393,13 @@ impl<'a> Job<'a> {
             let first = faults.first().map(|f| f.0);
             faults.retain(|f| Some(f.0) == first);
         }
+        // Reading what another thread has yet to write is that race, not a second fault.
+        let raced: Vec<_> = faults
+            .iter()
+            .filter(|f| f.1.kind == FaultKind::DataRace)
+            .flat_map(|f| [f.1.at.pos.clone(), f.1.other.as_ref().and_then(|o| o.pos.clone())])
+            .collect();
+        faults.retain(|f| f.1.kind != FaultKind::UninitializedRead || !raced.contains(&f.1.at.pos));
         let mut seen = FxHashSet::default();
         let mut faults: Vec<Fault> =
             faults.into_iter().map(|f| f.1).filter(|f| seen.insert((f.kind, f.at.pos.clone()))).collect();
@@ -412,17 +419,20 @@ impl<'a> Job<'a> {
         stop_at: &AtomicU64,
         spent: &AtomicU64,
     ) -> Result<Part<O>, RunError> {
-        let mut worker =
-            Worker::new(self.lowered, code, self.launch, self.threadgroup_bytes).ok_or(RunError::Memory)?;
-        let mut env = Env::<O>::new(
-            &self.views,
-            self.constants,
-            &self.names,
-            &self.args,
-            worker.threadgroup_ptr(),
-            self.threadgroup_bytes,
-            self.lowered,
-        );
+        let shared = Shared {
+            views: &self.views,
+            constants: self.constants,
+            names: &self.names,
+            args: &self.args,
+            threadgroup_len: self.threadgroup_bytes,
+            launch: self.launch,
+            limits,
+            lowered: self.lowered,
+        };
+        let mut worker = Worker::new(&shared, code, O::SANITIZE).ok_or(RunError::Memory)?;
+        let mut env = Env::<O>::new(shared, &worker);
+        let (threadgroup, device) = self.lowered.granules();
+        env.observer.granules(threadgroup, device);
         let [gx, gy, _] = self.launch.groups.map(u64::from);
         loop {
             let g = next.fetch_add(1, Ordering::Relaxed);
@@ -436,7 +446,7 @@ impl<'a> Job<'a> {
             env.group_index = g;
             env.stopped = false;
             let before = worker.instructions;
-            worker.run_group(&mut env, self.launch, limits);
+            worker.run_group(&mut env, code);
             spent.fetch_add(worker.instructions - before, Ordering::Relaxed);
             if env.stopped {
                 stop_at.fetch_min(g, Ordering::Relaxed);

@@ -6,13 +6,13 @@ use half::{bf16, f16};
 
 use super::cross::SCALAR;
 use super::group::{Env, Problem};
-use super::{Inst, LANES, OpFn, Warp, next};
+use super::{Inst, LANES, OpFn, Warp, mem_checked, next};
 use crate::lower::sir::{Elem, Index, Mem, RmwOp, Space};
 use crate::lower::{TAG_PRIVATE, TAG_THREADGROUP};
 use crate::observe::{AccessKind, MemEvent, Observer};
 
 /// Fields of `Inst::c` of a memory instruction.
-mod bits {
+pub(super) mod bits {
     pub const BASE_SCALAR: u32 = 1;
     pub const INDEX_SCALAR: u32 = 2;
     pub const INDEX: u32 = 2; // 2 bits at 2
@@ -26,9 +26,9 @@ mod bits {
     pub const RMW: u32 = 22; // 4 bits
 }
 
-const ELEMS: [Elem; 6] = [Elem::U8, Elem::U16, Elem::F16, Elem::Bf16, Elem::B32, Elem::B64];
+pub(super) const ELEMS: [Elem; 6] = [Elem::U8, Elem::U16, Elem::F16, Elem::Bf16, Elem::B32, Elem::B64];
 const SPACES: [Space; 4] = [Space::Device, Space::Threadgroup, Space::Private, Space::Generic];
-const RMWS: [RmwOp; 15] = [
+pub(super) const RMWS: [RmwOp; 15] = [
     RmwOp::Xchg,
     RmwOp::Add,
     RmwOp::Sub,
@@ -67,13 +67,13 @@ pub fn pack(m: Mem, base_scalar: bool, index_scalar: bool, result_scalar: bool, 
         | rmw.map_or(0, |r| r as u32) << bits::RMW
 }
 
-fn elem_of(c: u32) -> Elem {
+pub(super) fn elem_of(c: u32) -> Elem {
     ELEMS[(c >> bits::ELEM & 7) as usize % ELEMS.len()]
 }
 fn space_of(c: u32) -> Space {
     SPACES[(c >> bits::SPACE & 3) as usize]
 }
-fn count_of(c: u32) -> usize {
+pub(super) fn count_of(c: u32) -> usize {
     (c >> bits::COUNT & 7) as usize
 }
 
@@ -99,11 +99,11 @@ unsafe impl Send for View {}
 unsafe impl Sync for View {}
 
 /// Lane addresses.
-type Addresses = [u64; LANES];
+pub(super) type Addresses = [u64; LANES];
 
 /// Addresses of all lanes; those of lanes that do not run are meaningless.
 #[inline(always)]
-unsafe fn addresses(w: *mut Warp, i: &Inst) -> Addresses {
+pub(super) unsafe fn addresses(w: *mut Warp, i: &Inst) -> Addresses {
     // SAFETY: operands come from the assembler.
     unsafe {
         let c = i.c;
@@ -155,14 +155,22 @@ unsafe fn addresses(w: *mut Warp, i: &Inst) -> Addresses {
 }
 
 /// Where one lane's access lands.
-enum Place {
-    Host(*mut u8, *mut bool),
+pub(super) enum Place {
+    /// Host address, flags of written bytes (or null), space.
+    Host(*mut u8, *mut bool, Space),
     Refused,
 }
 
 /// Checks one lane's access and finds its host address.
 #[inline(always)]
-unsafe fn place<O: Observer>(w: *mut Warp, i: &Inst, lane: usize, addr: u64, size: u64, write: bool) -> Place {
+pub(super) unsafe fn place<O: Observer>(
+    w: *mut Warp,
+    i: &Inst,
+    lane: usize,
+    addr: u64,
+    size: u64,
+    write: bool,
+) -> Place {
     // SAFETY: `env` belongs to this simdgroup and its observer type (see `Warp::env`).
     unsafe {
         let env = &mut *(*w).env.cast::<Env<'_, O>>();
@@ -178,13 +186,15 @@ unsafe fn place<O: Observer>(w: *mut Warp, i: &Inst, lane: usize, addr: u64, siz
         match space {
             Space::Threadgroup => {
                 if at + size <= u64::from(env.threadgroup_len) {
-                    return Place::Host(env.threadgroup.add(at as usize), std::ptr::null_mut());
+                    let flags = if O::SANITIZE { env.threadgroup_init.add(at as usize) } else { std::ptr::null_mut() };
+                    return Place::Host(env.threadgroup.add(at as usize), flags, space);
                 }
             }
             Space::Private => {
                 if at + size <= u64::from((*w).private_bytes) {
                     let from = lane * (*w).private_bytes as usize + at as usize;
-                    return Place::Host((*w).private.add(from), std::ptr::null_mut());
+                    let flags = if O::SANITIZE { (*w).private_init.add(from) } else { std::ptr::null_mut() };
+                    return Place::Host((*w).private.add(from), flags, space);
                 }
             }
             _ => {
@@ -196,7 +206,7 @@ unsafe fn place<O: Observer>(w: *mut Warp, i: &Inst, lane: usize, addr: u64, siz
                         return Place::Refused;
                     }
                     let flags = if v.written.is_null() { v.written } else { v.written.add(off as usize) };
-                    return Place::Host(v.ptr.add(off as usize), flags);
+                    return Place::Host(v.ptr.add(off as usize), flags, Space::Device);
                 }
             }
         }
@@ -207,7 +217,7 @@ unsafe fn place<O: Observer>(w: *mut Warp, i: &Inst, lane: usize, addr: u64, siz
 
 /// Reads one element into register bits.
 #[inline(always)]
-unsafe fn get(e: Elem, p: *const u8) -> u64 {
+pub(super) unsafe fn get(e: Elem, p: *const u8) -> u64 {
     // SAFETY: the caller has checked `e.bytes()` bytes at `p`.
     unsafe {
         match e {
@@ -223,7 +233,7 @@ unsafe fn get(e: Elem, p: *const u8) -> u64 {
 
 /// Writes one element from register bits.
 #[inline(always)]
-unsafe fn put(e: Elem, p: *mut u8, v: u64) {
+pub(super) unsafe fn put(e: Elem, p: *mut u8, v: u64) {
     // SAFETY: as `get`.
     unsafe {
         match e {
@@ -269,7 +279,7 @@ unsafe fn tell<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, addrs: &Ad
 
 /// After a memory instruction: stop if a fault ends the launch.
 #[inline(always)]
-unsafe fn done<O: Observer>(w: *mut Warp, i: &Inst) -> *const Inst {
+pub(super) unsafe fn done<O: Observer>(w: *mut Warp, i: &Inst) -> *const Inst {
     // SAFETY: as `place`.
     unsafe {
         let env = &mut *(*w).env.cast::<Env<'_, O>>();
@@ -282,7 +292,7 @@ unsafe fn done<O: Observer>(w: *mut Warp, i: &Inst) -> *const Inst {
     }
 }
 
-unsafe fn aligned<O: Observer>(w: *mut Warp, i: &Inst, addrs: &Addresses) {
+pub(super) unsafe fn aligned<O: Observer>(w: *mut Warp, i: &Inst, addrs: &Addresses) {
     // SAFETY: as `place`.
     unsafe {
         let log = i.c >> bits::ALIGN & 31;
@@ -311,9 +321,6 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
         let step = e.bytes() as usize;
         let size = (step * n) as u64;
         let addrs = addresses(w, i);
-        if O::SANITIZE {
-            aligned::<O>(w, i, &addrs);
-        }
         if O::EVENTS {
             tell::<O>(w, i, AccessKind::Load, &addrs);
         }
@@ -324,7 +331,7 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
             let p = place::<O>(w, i, lane, addrs[lane], size, false);
             for k in 0..n {
                 let v = match p {
-                    Place::Host(p, _) => get(e, p.add(k * step)),
+                    Place::Host(p, ..) => get(e, p.add(k * step)),
                     Place::Refused => 0,
                 };
                 *(*w).at::<u64>(*list.add(k) & !SCALAR) = v;
@@ -338,7 +345,7 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
             let p = place::<O>(w, i, lane, addrs[lane], size, false);
             for k in 0..n {
                 let v = match p {
-                    Place::Host(p, _) => get(e, p.add(k * step)),
+                    Place::Host(p, ..) => get(e, p.add(k * step)),
                     Place::Refused => 0,
                 };
                 let d = *list.add(k);
@@ -363,9 +370,6 @@ unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *c
         let step = e.bytes() as usize;
         let size = (step * n) as u64;
         let addrs = addresses(w, i);
-        if O::SANITIZE {
-            aligned::<O>(w, i, &addrs);
-        }
         if O::EVENTS {
             tell::<O>(w, i, AccessKind::Store, &addrs);
         }
@@ -374,7 +378,7 @@ unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *c
         while m != 0 {
             let lane = m.trailing_zeros() as usize;
             m &= m - 1;
-            let Place::Host(p, flags) = place::<O>(w, i, lane, addrs[lane], size, true) else { continue };
+            let Place::Host(p, flags, _) = place::<O>(w, i, lane, addrs[lane], size, true) else { continue };
             for k in 0..n {
                 let s = *list.add(k);
                 let at = if s & SCALAR != 0 { 0 } else { lane };
@@ -435,7 +439,7 @@ fn apply64(op: RmwOp, old: u64, v: u64) -> u64 {
 }
 
 /// A value operand of one lane.
-unsafe fn lane_value(w: *mut Warp, s: u32, lane: usize, wide: bool) -> u64 {
+pub(super) unsafe fn lane_value(w: *mut Warp, s: u32, lane: usize, wide: bool) -> u64 {
     // SAFETY: operands come from the assembler.
     unsafe {
         let at = if s & SCALAR != 0 { 0 } else { lane };
@@ -466,12 +470,16 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
                 env.problem(w, i.id, lane, Problem::Misaligned { address: addrs[lane], align: size, size });
                 continue;
             }
-            let Place::Host(p, flags) = place::<O>(w, i, lane, addrs[lane], size, true) else { continue };
+            let Place::Host(p, flags, space) = place::<O>(w, i, lane, addrs[lane], size, true) else { continue };
             if p as u64 & (size - 1) != 0 {
                 // Buffers start aligned, so this is a private or threadgroup base; both are aligned too.
                 continue;
             }
             let values = list.add(if CAS { 2 } else { 1 });
+            if O::SANITIZE {
+                mem_checked::before_atomic::<O>(w, i, lane, addrs[lane], size as u32, space);
+                mem_checked::atomic_taint::<O>(w, i, lane, flags, size as usize, *list, *values);
+            }
             let v = lane_value(w, *values, lane, wide);
             let old = if CAS {
                 let new = lane_value(w, *values.add(1), lane, wide);
@@ -513,12 +521,19 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
         if CAS {
             *(*w).at::<u32>(*list.add(1)) = success;
         }
+        if O::SANITIZE {
+            mem_checked::address_taint::<O>(w, i);
+            mem_checked::drain::<O>(w);
+        }
         done::<O>(w, i)
     }
 }
 
 /// The function of a load.
 pub fn select_load<O: Observer>(e: Elem) -> OpFn {
+    if O::SANITIZE {
+        return mem_checked::select_load::<O>(e);
+    }
     match e {
         Elem::U8 => load::<O, 0>,
         Elem::U16 => load::<O, 1>,
@@ -531,6 +546,9 @@ pub fn select_load<O: Observer>(e: Elem) -> OpFn {
 
 /// The function of a store.
 pub fn select_store<O: Observer>(e: Elem) -> OpFn {
+    if O::SANITIZE {
+        return mem_checked::select_store::<O>(e);
+    }
     match e {
         Elem::U8 => store::<O, 0>,
         Elem::U16 => store::<O, 1>,

@@ -17,6 +17,8 @@ mod cross;
 mod group;
 mod machine;
 mod mem;
+mod mem_checked;
+mod taint;
 
 pub use machine::{LaunchError, LoadError, Program, RunError};
 
@@ -120,6 +122,8 @@ pub struct Code {
     pub lists: Vec<u32>,
     /// Static cost of each block, at least 1.
     pub block_cost: Vec<u32>,
+    /// How undefined values move; empty where nothing tracks them.
+    pub rules: Vec<taint::Rule>,
 }
 
 /// State of one simdgroup.
@@ -164,6 +168,12 @@ pub struct Warp {
     pub private: *mut u8,
     /// Private bytes per lane, a multiple of 4.
     pub private_bytes: u32,
+    /// Undefined lanes by frame word; null where nothing tracks them.
+    pub taint: *mut u32,
+    /// Instruction that an undefined value comes from, by frame word.
+    pub origin: *mut u32,
+    /// Written bytes of private memory.
+    pub private_init: *mut bool,
     /// The group it belongs to: a `group::Env<O>` of the observer the code was assembled for.
     pub env: *mut (),
 }
@@ -200,6 +210,24 @@ pub unsafe fn run(w: *mut Warp) {
         let mut pc = (*w).resume;
         (*w).stop = Stop::Running;
         while !pc.is_null() {
+            pc = ((*pc).run)(w, pc);
+        }
+    }
+}
+
+/// Runs a simdgroup until it stops, tracking undefined values.
+///
+/// # Safety
+/// As [`run`]; `rules` must be those of the code, and `O` its observer type.
+pub unsafe fn run_tracked<O: crate::observe::Observer>(w: *mut Warp, rules: &[taint::Rule]) {
+    // SAFETY: as `run`; instructions carry their index.
+    unsafe {
+        let mut pc = (*w).resume;
+        (*w).stop = Stop::Running;
+        while !pc.is_null() {
+            if let Some(r) = rules.get((*pc).id as usize) {
+                taint::step::<O>(w, r, pc);
+            }
             pc = ((*pc).run)(w, pc);
         }
     }

@@ -182,16 +182,27 @@ impl<'m> Builder<'m> {
         if matches!(base, "memcpy" | "memmove" | "memset") {
             let (lt, lv) = at(2)?;
             let n = self.scalar(fr, lt, lv)?;
-            let n = self.mk.f.const_of(n).ok_or_else(|| LowerError::unsupported("a block copy of computed size"))?;
+            let known = self.mk.f.const_of(n);
             let (dt, dv) = at(0)?;
             let dst = self.pointer(fr, dt, dv)?;
             let (st, sv) = at(1)?;
+            let align = |i: usize| args.get(i).map_or(1, |a| a.align);
             if base == "memset" {
                 let b = self.scalar(fr, st, sv)?;
-                self.fill(dst, b, n, if n % 4 == 0 { 4 } else { 1 })?;
+                match known {
+                    Some(n) => self.fill(dst, b, n, align(0))?,
+                    None => self.fill_loop(dst, b, n, align(0)),
+                }
             } else {
                 let src = self.pointer(fr, st, sv)?;
-                self.copy(dst, src, n, if n % 4 == 0 { 4 } else { 1 })?;
+                let align = align(0).min(align(1));
+                match known {
+                    Some(n) => self.copy(dst, src, n, align)?,
+                    None if base == "memmove" && dst.0 == src.0 => {
+                        return Err(LowerError::unsupported("an overlapping block copy of computed size"));
+                    }
+                    None => self.copy_loop(dst, src, n, align),
+                }
             }
             return Ok(Val::new());
         }

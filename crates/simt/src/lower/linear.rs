@@ -109,6 +109,23 @@ impl Lowered {
         self.insts.iter().any(|i| i.args.iter().any(|a| a.off == off))
     }
 
+    /// Bytes that every access to threadgroup and to device memory is a multiple of, at most 4.
+    pub fn granules(&self) -> (u32, u32) {
+        use super::sir::Space;
+        let (mut t, mut d) = (4, 4);
+        for i in &self.insts {
+            let LOp::Op(Op::Load(m) | Op::Store(m) | Op::Rmw(_, m) | Op::CmpXchg(m)) = i.op else { continue };
+            let bytes = m.elem.bytes().min(4);
+            if m.space != Space::Device {
+                t = t.min(bytes);
+            }
+            if matches!(m.space, Space::Device | Space::Generic) {
+                d = d.min(bytes);
+            }
+        }
+        (t, d)
+    }
+
     /// Source position by index.
     pub fn position(&self, pos: u32) -> Option<&SourcePos> {
         if pos == NO_POS { None } else { self.positions.get(pos as usize) }

@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use super::LowerError;
 use super::build::{Builder, Frame, TAG_PRIVATE, TAG_THREADGROUP, Val, class_of};
 use super::layout::{self, Scalar};
-use super::sir::{Args, Class, Cvt, Elem, IOp, Index, Mem, Op, RmwOp, Space, V};
+use super::sir::{Args, Class, Cvt, Elem, IOp, Index, Mem, Op, RmwOp, Space, Term, V};
 use crate::reader::ir::{Type, Value};
 
 /// Block copies and fills longer than this many bytes are refused (clang never makes them for kernels).
@@ -362,6 +362,79 @@ impl<'m> Builder<'m> {
             at += n as u64 * u64::from(elem.bytes());
         }
         Ok(())
+    }
+
+    /// A loop over units of a block: `body` gets the byte offset, as wide as the pointers are, of each unit.
+    fn unit_loop(&mut self, bytes: V, from: V, unit: u32, body: &mut dyn FnMut(&mut Self, V)) {
+        let entry = self.mk.cur;
+        let (header, inside, done) = (self.new_block(), self.new_block(), self.new_block());
+        self.end(Term::Br(header));
+        self.mk.cur = header;
+        let i = self.mk.push(Op::Phi, Class::B64, Args::new());
+        let step = self.mk.c64(u64::from(unit));
+        let next_end = self.mk.i64(IOp::Add, i, step);
+        let more = self.mk.icmp(crate::reader::ir::IntPred::Ule, next_end, bytes);
+        self.end(Term::CondBr(more, inside, done));
+        self.mk.cur = inside;
+        body(self, i);
+        let latch = self.mk.cur;
+        self.end(Term::Br(header));
+        self.mk.f.blocks[header as usize].phis.push((i, vec![(entry, from), (latch, next_end)]));
+        self.mk.cur = done;
+    }
+
+    fn plus(&mut self, p: V, off: V) -> V {
+        if self.mk.f.node(p).class == Class::B64 {
+            self.mk.i64(IOp::Add, p, off)
+        } else {
+            let lo = self.mk.cvt(Cvt::Lo, off);
+            self.mk.i32(IOp::Add, p, lo)
+        }
+    }
+
+    /// Units of a block of computed size: words as far as they go, then bytes.
+    fn blocks_of(&mut self, bytes: V, align: u32, body: &mut dyn FnMut(&mut Self, V, Elem)) {
+        let zero = self.mk.c64(0);
+        if align < 4 {
+            self.unit_loop(bytes, zero, 1, &mut |b, i| body(b, i, Elem::U8));
+            return;
+        }
+        self.unit_loop(bytes, zero, 4, &mut |b, i| body(b, i, Elem::B32));
+        let low = self.mk.c64(!3);
+        let rest = self.mk.i64(IOp::And, bytes, low);
+        self.unit_loop(bytes, rest, 1, &mut |b, i| body(b, i, Elem::U8));
+    }
+
+    /// `memcpy` of computed size.
+    pub fn copy_loop(&mut self, dst: (Space, V), src: (Space, V), bytes: V, align: u32) {
+        let bytes = self.widen(bytes);
+        self.blocks_of(bytes, align, &mut |b, i, elem| {
+            let run = Run { offset: 0, elem, leaves: vec![0] };
+            let (d, s) = (b.plus(dst.1, i), b.plus(src.1, i));
+            let align = elem.bytes();
+            let node = b.mk.push(Op::Load(Self::mem(src.0, &run, align, false, false)), Class::None, smallvec![s]);
+            let v = b.mk.push(Op::Part(0), Class::B32, smallvec![node]);
+            b.mk.push(Op::Store(Self::mem(dst.0, &run, align, false, false)), Class::None, smallvec![v, d]);
+        });
+    }
+
+    /// `memset` of computed size.
+    pub fn fill_loop(&mut self, dst: (Space, V), byte: V, bytes: V, align: u32) {
+        let bytes = self.widen(bytes);
+        let (k, low) = (self.mk.c32(0x0101_0101), self.mk.c32(0xff));
+        let byte = self.mk.i32(IOp::And, byte, low);
+        let word = self.mk.i32(IOp::Mul, byte, k);
+        self.blocks_of(bytes, align, &mut |b, i, elem| {
+            let run = Run { offset: 0, elem, leaves: vec![0] };
+            let d = b.plus(dst.1, i);
+            let v = if elem == Elem::B32 { word } else { byte };
+            let mem = Self::mem(dst.0, &run, elem.bytes(), false, false);
+            b.mk.push(Op::Store(mem), Class::None, smallvec![v, d]);
+        });
+    }
+
+    fn widen(&mut self, v: V) -> V {
+        if self.mk.f.node(v).class == Class::B64 { v } else { self.mk.cvt(Cvt::Zext64, v) }
     }
 
     /// Space and address of a pointer argument of an intrinsic.

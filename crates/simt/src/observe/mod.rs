@@ -2,8 +2,13 @@
 //! a kernel computes. Knows addresses and program points, not instructions.
 
 mod profile;
+pub mod race;
+mod sanitize;
 
 pub use profile::Profile;
+pub use sanitize::Sanitize;
+
+use race::{LaneAccess, Race};
 
 use crate::lower::sir::Space;
 
@@ -46,14 +51,22 @@ pub fn buffer_of(address: u64) -> (u32, i64) {
 }
 
 /// Watches one threadgroup at a time.
-pub trait Observer: Send + Default {
+pub trait Observer: Findings + Send + Default {
     /// Are memory events wanted? Without, the machine takes its fastest paths.
     const EVENTS: bool;
     /// Does the run look for faults, and go on after them?
     const SANITIZE: bool;
 
+    /// Before the launch: bytes that every access to threadgroup and to device memory is a multiple of.
+    fn granules(&mut self, _threadgroup: u32, _device: u32) {}
     /// A memory instruction.
     fn access(&mut self, event: &MemEvent<'_>);
+    /// One lane's access, just before it takes place; told only where [`Self::SANITIZE`] is set.
+    fn lane(&mut self, _space: Space, _access: &LaneAccess<'_>) {}
+    /// All threads of the group met at a barrier with these `mem_flags`.
+    fn barrier(&mut self, _flags: u32) {}
+    /// The lanes of a simdgroup met.
+    fn simd_barrier(&mut self, _simdgroup: u32, _flags: u32) {}
     /// A threadgroup starts.
     fn group_start(&mut self, group: u64);
     /// A threadgroup ended.
@@ -62,6 +75,14 @@ pub trait Observer: Send + Default {
     fn merge(&mut self, other: Self)
     where
         Self: Sized;
+}
+
+/// What an observer has found.
+pub trait Findings {
+    /// The next race.
+    fn race(&mut self) -> Option<(Space, Race)> {
+        None
+    }
 }
 
 /// Watches nothing.
@@ -77,15 +98,5 @@ impl Observer for Nothing {
     fn merge(&mut self, _: Self) {}
 }
 
-/// Placeholder of the sanitizers' observer: bounds, barriers and read-only buffers, which the machine itself checks.
-#[derive(Debug, Default)]
-pub struct Checks;
-
-impl Observer for Checks {
-    const EVENTS: bool = false;
-    const SANITIZE: bool = true;
-    fn access(&mut self, _: &MemEvent<'_>) {}
-    fn group_start(&mut self, _: u64) {}
-    fn group_end(&mut self) {}
-    fn merge(&mut self, _: Self) {}
-}
+impl Findings for Nothing {}
+impl Findings for Profile {}

@@ -9,6 +9,14 @@ use super::lexer::{Lexed, Tok};
 /// Types and constants may nest this deep.
 pub const MAX_DEPTH: u32 = 64;
 
+/// What attributes of a parameter say that matters.
+pub struct Attributes {
+    /// Pointee of a `byval` argument.
+    pub byval: Option<Type>,
+    /// Alignment of a pointer, 1 when not given.
+    pub align: u32,
+}
+
 /// The token stream.
 pub struct Cursor<'a> {
     lexed: &'a Lexed<'a>,
@@ -203,21 +211,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over attributes of a parameter, a result or a function: words with optional arguments, strings, groups.
-    /// Stops where a type or a value starts. Returns the pointee of a `byval`.
-    pub fn attributes(&mut self) -> Result<Option<Type>, ReadError> {
-        let mut byval = None;
+    /// Stops where a type or a value starts.
+    pub fn attributes(&mut self) -> Result<Attributes, ReadError> {
+        let mut out = Attributes { byval: None, align: 1 };
         loop {
             match self.peek() {
                 Some(Tok::Word("byval")) => {
                     self.skip();
                     self.expect(b'(')?;
-                    byval = Some(self.ty()?);
+                    out.byval = Some(self.ty()?);
                     self.expect(b')')?;
                 }
                 Some(Tok::Word("align")) => {
                     self.skip();
                     if matches!(self.peek(), Some(Tok::Int(_))) {
-                        self.skip();
+                        out.align = self.uint()?.clamp(1, 1 << 20) as u32;
                     } else {
                         self.skip_group()?;
                     }
@@ -240,7 +248,7 @@ impl<'a> Cursor<'a> {
                     }
                 }
                 Some(Tok::Hash(_)) => self.skip(),
-                _ => return Ok(byval),
+                _ => return Ok(out),
             }
         }
     }

@@ -226,6 +226,8 @@ pub struct CallArg {
     pub value: Option<Value>,
     /// Pointee of a `byval` argument: the callee gets its own copy.
     pub byval: Option<Type>,
+    /// Alignment the caller promises for a pointer.
+    pub align: u32,
 }
 
 /// What an instruction does.

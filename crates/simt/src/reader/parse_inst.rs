@@ -454,11 +454,11 @@ impl<'a> FnParser<'a> {
                             c.skip();
                         }
                     }
-                    args.push(CallArg { ty, value: None, byval: None });
+                    args.push(CallArg { ty, value: None, byval: None, align: 1 });
                 } else {
-                    let byval = c.attributes()?;
+                    let a = c.attributes()?;
                     let v = self.value(c, &ty)?;
-                    args.push(CallArg { ty, value: Some(v), byval });
+                    args.push(CallArg { ty, value: Some(v), byval: a.byval, align: a.align });
                 }
                 if !c.eat_punct(b',') {
                     break;

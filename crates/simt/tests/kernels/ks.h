@@ -42,6 +42,7 @@ typedef float float3 __attribute__((ext_vector_type(3)));
 typedef float float4 __attribute__((ext_vector_type(4)));
 typedef half half4 __attribute__((ext_vector_type(4)));
 typedef uint uint4 __attribute__((ext_vector_type(4)));
+#define INFINITY __builtin_inff()
 #define device __global
 #define threadgroup __local
 #define kernel extern "C" __kernel
