@@ -1,4 +1,4 @@
-//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--faithful] [-D name=value]
+//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--faithful] [--only kernel] [-D name=value]
 //! [-C constant=value] FILE...`; the first file is compiled, the others resolve its includes.
 
 #![allow(clippy::print_stdout)] // Printing is what it is for.
@@ -22,6 +22,7 @@ fn main() {
         match arg.as_str() {
             "--text" => print_text = true,
             "--ir" => print_ir = true,
+            "--only" => options.only.extend(args.next()),
             "--faithful" => options.optimise = Optimise::Faithful,
             "--precise" => options.fast_math = false,
             "-D" => options.defines.push(pair(args.next())),

@@ -22,7 +22,7 @@
 //! | `f32 __ks_precise_<fn>_f32(f32...)` | the same at `precise::` precision; also `erf erfinv lgamma tgamma` |
 //! | `f32 __ks_sinpi_f32 cospi tanpi` | |
 //! | `<2 x float> __ks_mma_8x8(<2 x float> a, <2 x float> b, <2 x float> c, i32 kind)` | convergent; D = A·B + C on 8x8 tiles, two elements a lane in the layout of MLX's `BaseMMAFrag`; kind: 0 f32 accumulation, 1 f16, 2 bf16 (operands are widened, the result is rounded to the kind) |
-//! | `void __ks_async_copy(...)`, `void __ks_async_wait(...)` | reserved for `simdgroup_async_copy` |
+//! | `i32 __ks_f32_to_bf16(f32)` | the 16 bits of the nearest bfloat (ties to even, NaN stays NaN), zero-extended; bfloat values are 16-bit integers in the IR and widen by a shift |
 //! | `void __ks_trap(i32 code)` | the source reached a construct that cannot run; code indexes the module's notes |
 //!
 //! Everything else uses LLVM: `llvm.fma`, `llvm.fabs`, `llvm.minnum`, `llvm.maxnum`, `llvm.floor`, `llvm.ceil`,

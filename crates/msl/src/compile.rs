@@ -1,29 +1,29 @@
 //! The whole way: preprocess, pre-pass, library, clang, IR passes. Knows the order of things; each step is elsewhere.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::clang::{self, Clang};
 use crate::diag::{Diagnostic, Severity, SourcePos};
-use crate::driver::process::{self, RunError};
 use crate::driver::toolchain::{NoToolchain, Toolchain};
 use crate::ir::{debug, hooks, volatile};
 use crate::library;
 use crate::messages::{self, Places};
 use crate::module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, ThreadgroupVariable};
 use crate::pp::{Preprocessed, Problem, preprocess};
-use crate::prepass::{self, Entry, Lowered};
+use crate::prepass::{self, Entry, Lowered, SourceMap};
 use crate::source::{Loc, SourceFile};
 
+/// Most runs of clang for one source: each further one mends what the one before complained about.
+const ROUNDS: usize = 8;
 /// Most modules kept in memory.
 const CACHED: usize = 512;
 
 /// A clang with its settings and what it has compiled.
 #[derive(Debug)]
 pub struct Compiler {
-    toolchain: Toolchain,
-    limit: Duration,
+    clang: Clang,
     cache: Mutex<Cache>,
 }
 
@@ -58,8 +58,21 @@ fn no_clang(error: &NoToolchain) -> Diagnostic {
     }
 }
 
+/// What [`Compiler::check`] finds out.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// Kernels, in source order.
+    pub entries: Vec<EntryPoint>,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// What stands before clang runs.
+#[derive(Debug)]
 struct Front<'a> {
+    /// The text after the library, and where each piece of it was written.
+    text: String,
+    map: SourceMap,
     files: &'a [SourceFile],
     names: Vec<String>,
     lowered: Lowered,
@@ -77,7 +90,8 @@ impl<'a> Front<'a> {
         let included = !pre.headers.is_empty();
         let lowered = prepass::lower(&pre, options).map_err(fail)?;
         let imports = (included, lowered.uses_metal);
-        Ok(Self { files, names, lowered, imports, warnings })
+        let (text, map) = lowered.emit();
+        Ok(Self { text, map, files, names, lowered, imports, warnings })
     }
 
     fn pos(&self, loc: Loc) -> SourcePos {
@@ -124,9 +138,14 @@ fn problem(names: &[String], severity: Severity, p: Problem) -> Diagnostic {
     }
 }
 
+/// The generated text under the name it has in clang's messages.
+fn source_text(front: &Front<'_>) -> String {
+    format!("# 1 \"{}\"\n{}", debug::SOURCE, front.text)
+}
+
 impl Places for Front<'_> {
     fn find(&self, line: u32, column: u32) -> Option<SourcePos> {
-        self.lowered.map.find(line, column).map(|l| self.pos(l))
+        self.map.find(line, column).map(|l| self.pos(l))
     }
 
     fn rest_of_line(&self, pos: &SourcePos) -> &str {
@@ -144,7 +163,7 @@ impl Places for Front<'_> {
 impl Compiler {
     /// A compiler that uses this clang.
     pub fn new(toolchain: Toolchain) -> Self {
-        Self { toolchain, limit: Duration::from_mins(1), cache: Mutex::default() }
+        Self { clang: Clang::new(toolchain), cache: Mutex::default() }
     }
 
     /// The process's own compiler.
@@ -161,13 +180,13 @@ impl Compiler {
     /// Time that one run of clang may take (60 s unless set).
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
-        self.limit = limit;
+        self.clang.limit = limit;
         self
     }
 
     /// The clang in use.
     pub fn toolchain(&self) -> &Toolchain {
-        &self.toolchain
+        &self.clang.toolchain
     }
 
     /// Compiles a source; equal sources and options give the same module without another run.
@@ -196,7 +215,7 @@ impl Compiler {
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         };
-        feed(&self.toolchain.version);
+        feed(&self.clang.toolchain.version);
         for file in files {
             feed(&file.name);
             feed(&file.text);
@@ -211,30 +230,32 @@ impl Compiler {
             feed(name);
             feed(value);
         }
+        feed("only");
+        for name in &options.only {
+            feed(name);
+        }
         feed(&format!("{:?} {}", options.optimise, options.fast_math));
         *hasher.finalize().as_bytes()
     }
 
     fn build(&self, files: &[SourceFile], options: &CompileOptions) -> Result<Module, Vec<Diagnostic>> {
-        let front = Front::new(files, options)?;
-        let text = self.full_text(&front);
+        let mut front = Front::new(files, options)?;
         let names: Vec<String> = front.lowered.allocations.iter().map(|a| a.name.clone()).collect();
         let (ir, mut warnings, unhooked) = match options.optimise {
             Optimise::Speed => {
-                let (ir, warnings) = self.clang(&language_flags(options, &["-O2"]), &text, &front)?;
+                let (ir, warnings) = self.source_to_ir(&mut front, options, &["-O2"])?;
                 let unhooked = hooks::unhook(&ir, &names);
                 (unhooked.ir.clone(), warnings, unhooked)
             }
             Optimise::Faithful => {
-                let first = ["-O0", "-Xclang", "-disable-O0-optnone"];
-                let (ir, warnings) = self.clang(&language_flags(options, &first), &text, &front)?;
+                let (ir, warnings) = self.source_to_ir(&mut front, options, &clang::UNOPTIMISED)?;
                 let marked = volatile::make_volatile(&ir);
-                let (ir, _) = self.clang(&optimise_flags(), &marked, &front)?;
+                let ir = self.clang.optimise(&marked)?;
                 let unhooked = hooks::unhook(&ir, &names);
                 (unhooked.ir.clone(), warnings, unhooked)
             }
         };
-        let find = |line: u32, column: u32| front.lowered.map.find(line, column).map(|l| (l.file, l.line, l.col));
+        let find = |line: u32, column: u32| front.map.find(line, column).map(|l| (l.file, l.line, l.col));
         let ir = debug::relocate(&ir, &front.names, &find);
         undefined_functions(&ir)?;
         let mut entries = front.entry_points();
@@ -271,133 +292,43 @@ impl Compiler {
         Ok(Module { entries, ir, constants: front.lowered.constants, threadgroup, warnings: all })
     }
 
+    /// Says whether a source is right, and lists its kernels, without making code: everything but what the optimiser
+    /// alone could find is reported. Sizes of elements are 0.
+    pub fn check(&self, files: &[SourceFile], options: &CompileOptions) -> Result<Checked, Vec<Diagnostic>> {
+        let mut front = Front::new(files, options)?;
+        let (_, mut warnings) = self.source_to_ir(&mut front, options, clang::CHECK)?;
+        let mut all = std::mem::take(&mut front.warnings);
+        all.append(&mut warnings);
+        Ok(Checked { entries: front.entry_points(), warnings: all })
+    }
+
+    /// Runs clang, mending what only its complaints can tell, until there is nothing left to mend.
+    fn source_to_ir(
+        &self,
+        front: &mut Front<'_>,
+        options: &CompileOptions,
+        level: &[&'static str],
+    ) -> Result<(String, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let mut rounds = 0;
+        loop {
+            let done = self.clang.source_to_ir(&source_text(front), &front.lowered.words, options, level)?;
+            rounds += 1;
+            if !done.success && rounds < ROUNDS {
+                let stderr = String::from_utf8_lossy(&done.stderr);
+                if front.lowered.repair(&front.map, &messages::complaints(&stderr)) {
+                    (front.text, front.map) = front.lowered.emit();
+                    continue;
+                }
+            }
+            return clang::read(done, front);
+        }
+    }
+
     /// The text that clang would read, library included: for finding out what became of a source.
     pub fn generated_text(&self, files: &[SourceFile], options: &CompileOptions) -> Result<String, Vec<Diagnostic>> {
-        Ok(self.full_text(&Front::new(files, options)?))
+        let front = Front::new(files, options)?;
+        Ok(library::whole().to_owned() + &source_text(&front))
     }
-
-    fn full_text(&self, front: &Front<'_>) -> String {
-        let mut text = format!("# 1 \"{}\"\n", debug::LIBRARY);
-        if self.toolchain.major < 17 {
-            text.push_str("#define KS_OLD_ATOMICS\n");
-        }
-        text.push_str(&library::text(&front.lowered.words));
-        let _ = writeln!(text, "# 1 \"{}\"", debug::SOURCE);
-        text.push_str(&front.lowered.text);
-        text
-    }
-
-    fn clang(
-        &self,
-        flags: &[String],
-        input: &str,
-        front: &Front<'_>,
-    ) -> Result<(String, Vec<Diagnostic>), Vec<Diagnostic>> {
-        let mut command = self.toolchain.command();
-        command.args(flags);
-        let failed = |code: &str, message: String, help: &str| {
-            vec![Diagnostic {
-                severity: Severity::Error,
-                code: code.to_owned(),
-                message,
-                pos: None,
-                help: Some(help.to_owned()),
-            }]
-        };
-        let done = process::run(command, input.as_bytes(), self.limit).map_err(|e| match e {
-            RunError::Timeout(_) => failed(
-                "compile-timeout",
-                format!("the compiler was {e}"),
-                "look for templates or constant expressions that expand without end, or unroll less",
-            ),
-            RunError::TooMuchOutput => failed("compile-size", format!("the compiler {e}"), "unroll less"),
-            _ => failed("clang-failed", e.to_string(), NoToolchain::HELP),
-        })?;
-        let stderr = String::from_utf8_lossy(&done.stderr);
-        let found = messages::read(&stderr, front);
-        if !done.success {
-            let errors: Vec<Diagnostic> = found.into_iter().filter(|d| d.severity == Severity::Error).collect();
-            if errors.is_empty() {
-                let head: String = stderr.lines().take(3).collect::<Vec<_>>().join(" / ");
-                return Err(failed(
-                    "clang-failed",
-                    format!("clang failed: {head}"),
-                    "report this with the source that caused it",
-                ));
-            }
-            return Err(errors);
-        }
-        let ir = String::from_utf8(done.stdout)
-            .map_err(|_| failed("clang-failed", "clang printed IR that is not UTF-8".to_owned(), "report this"))?;
-        Ok((ir, found))
-    }
-}
-
-/// Flags that turn the generated text into IR.
-fn language_flags(options: &CompileOptions, level: &[&str]) -> Vec<String> {
-    let mut flags: Vec<&str> = vec![
-        "-x",
-        "clcpp",
-        "-cl-std=clc++2021",
-        "-cl-no-stdinc",
-        "-undef",
-        "-nostdinc",
-        "-target",
-        "spir64",
-        "-emit-llvm",
-        "-S",
-        "-gline-tables-only",
-        "-fno-vectorize",
-        "-fno-slp-vectorize",
-        "-fno-math-errno",
-        "-fno-trapping-math",
-        "-cl-single-precision-constant",
-        "-ftemplate-depth=512",
-        "-fno-caret-diagnostics",
-        "-fno-color-diagnostics",
-        "-fno-diagnostics-show-option",
-        "-fno-show-source-location-range",
-        "-ferror-limit=10",
-        "-Wno-everything",
-        "-Wuninitialized",
-        "-Wsometimes-uninitialized",
-        "-Wreturn-type",
-        "-Wdivision-by-zero",
-        "-Wshift-count-overflow",
-        "-Warray-bounds",
-    ];
-    flags.retain(|f| *f != "-fno-show-source-location-range");
-    if options.fast_math {
-        // Nothing that lets the optimiser assume there are no NaNs or infinities.
-        flags.extend(["-ffp-contract=fast", "-freciprocal-math", "-fno-signed-zeros"]);
-    } else {
-        flags.extend(["-ffp-contract=off", "-DKS_PRECISE"]);
-    }
-    flags.extend(level);
-    flags.extend(["-o", "-", "-"]);
-    flags.into_iter().map(str::to_owned).collect()
-}
-
-/// Flags that optimise printed IR.
-fn optimise_flags() -> Vec<String> {
-    [
-        "-x",
-        "ir",
-        "-target",
-        "spir64",
-        "-O2",
-        "-emit-llvm",
-        "-S",
-        "-fno-vectorize",
-        "-fno-slp-vectorize",
-        "-Wno-everything",
-        "-o",
-        "-",
-        "-",
-    ]
-    .iter()
-    .map(|s| (*s).to_owned())
-    .collect()
 }
 
 /// Functions that the module calls and nobody defines.

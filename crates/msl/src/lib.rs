@@ -3,7 +3,9 @@
 //! Knows MSL. Must not know how a module is executed.
 
 pub mod abi;
+mod clang;
 mod compile;
+pub mod corpus;
 pub mod diag;
 mod driver;
 mod ir;
@@ -14,7 +16,7 @@ mod pp;
 mod prepass;
 mod source;
 
-pub use compile::{Compiler, compile, entry_points};
+pub use compile::{Checked, Compiler, compile, entry_points};
 pub use diag::{Diagnostic, Severity, SourcePos};
 pub use driver::toolchain::{NoToolchain, Origin, Toolchain, cache_dir};
 pub use module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, ThreadgroupVariable};

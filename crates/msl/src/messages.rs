@@ -48,6 +48,12 @@ pub fn read(stderr: &str, places: &dyn Places) -> Vec<Diagnostic> {
     out
 }
 
+/// Line, column and message of each error in the generated text.
+pub fn complaints(stderr: &str) -> Vec<(u32, u32, &str)> {
+    let errors = stderr.lines().filter_map(parse).filter(|r| r.severity == Severity::Error);
+    errors.filter_map(|r| r.place.map(|(line, col)| (line, col, r.message))).collect()
+}
+
 fn parse(line: &str) -> Option<Raw<'_>> {
     let (file, rest) = line.split_once(':')?;
     let (line_no, rest) = rest.split_once(':')?;
@@ -208,6 +214,13 @@ fn reword(
         || m.contains("implicit conversion")
     {
         return ("type-mismatch", m.to_owned(), None);
+    }
+    if m.ends_with("has internal linkage but is not defined") {
+        return (
+            "undefined-function",
+            format!("`{first}` is declared but never defined"),
+            Some("define it in one of the source's files".to_owned()),
+        );
     }
     if m.starts_with("redefinition of") {
         return ("redefinition", format!("`{first}` is defined twice"), None);

@@ -24,6 +24,9 @@ pub struct CompileOptions {
     pub constants: BTreeMap<String, String>,
     /// Optimisation.
     pub optimise: Optimise,
+    /// Kernels to compile, by the host's names; all when empty. Compiling one kernel of a large file this way takes a
+    /// fraction of the time. The module's entries are those compiled.
+    pub only: Vec<String>,
     /// Fast math as Metal's default has it (contraction, reciprocals, no signed zeros). NaN and infinity stay honest.
     pub fast_math: bool,
 }

@@ -1,4 +1,5 @@
 //! Running clang. Knows processes and command lines; nothing of MSL.
 
+pub mod precompiled;
 pub mod process;
 pub mod toolchain;

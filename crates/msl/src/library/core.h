@@ -62,6 +62,8 @@ template <> struct __ks_bvec<2> {
     __ks_bvec() = default;
     __ks_bvec(const __ks_bvec&) = default;
     __ks_bvec(const __constant __ks_bvec&) = default;
+    __ks_bvec& operator=(const __ks_bvec&) = default;
+    __ks_bvec& operator=(const __constant __ks_bvec&) = default;
     KS constexpr __ks_bvec(bool s) : x(s), y(s) {}
     KS constexpr __ks_bvec(bool a, bool b) : x(a), y(b) {}
     template <class T> KS __ks_bvec(vec<T, 2> v) : x(v.x != 0), y(v.y != 0) {}
@@ -72,6 +74,8 @@ template <> struct __ks_bvec<3> {
     __ks_bvec() = default;
     __ks_bvec(const __ks_bvec&) = default;
     __ks_bvec(const __constant __ks_bvec&) = default;
+    __ks_bvec& operator=(const __ks_bvec&) = default;
+    __ks_bvec& operator=(const __constant __ks_bvec&) = default;
     KS constexpr __ks_bvec(bool s) : x(s), y(s), z(s), __pad(false) {}
     KS constexpr __ks_bvec(bool a, bool b, bool c) : x(a), y(b), z(c), __pad(false) {}
     template <class T> KS __ks_bvec(vec<T, 3> v) : x(v.x != 0), y(v.y != 0), z(v.z != 0), __pad(false) {}
@@ -82,6 +86,8 @@ template <> struct __ks_bvec<4> {
     __ks_bvec() = default;
     __ks_bvec(const __ks_bvec&) = default;
     __ks_bvec(const __constant __ks_bvec&) = default;
+    __ks_bvec& operator=(const __ks_bvec&) = default;
+    __ks_bvec& operator=(const __constant __ks_bvec&) = default;
     KS constexpr __ks_bvec(bool s) : x(s), y(s), z(s), w(s) {}
     KS constexpr __ks_bvec(bool a, bool b, bool c, bool d) : x(a), y(b), z(c), w(d) {}
     template <class T> KS __ks_bvec(vec<T, 4> v) : x(v.x != 0), y(v.y != 0), z(v.z != 0), w(v.w != 0) {}
@@ -91,6 +97,9 @@ template <> struct __ks_bvec<4> {
 typedef __ks_bvec<2> bool2;
 typedef __ks_bvec<3> bool3;
 typedef __ks_bvec<4> bool4;
+
+template <class A, class B> struct __ks_same {};
+template <class A> struct __ks_same<A, A> { typedef int type; };
 
 // Element type and width of a vector; width 0 for everything else.
 template <class T> struct __ks_vt {
@@ -107,10 +116,17 @@ template <int N> struct __ks_vt<__ks_bvec<N>> {
 };
 template <class T> struct __ks_is_bvec { static constexpr bool value = false; };
 template <int N> struct __ks_is_bvec<__ks_bvec<N>> { static constexpr bool value = true; };
+// Vectors that are records.
+template <class T> struct __ks_is_record_vec { static constexpr bool value = false; };
+template <int N> struct __ks_is_record_vec<__ks_bvec<N>> { static constexpr bool value = true; };
 template <class T> struct __ks_bare { typedef T type; };
 template <class T> struct __ks_bare<const T> { typedef T type; };
 template <class T> struct __ks_bare<__private T> { typedef T type; };
 template <class T> struct __ks_bare<const __private T> { typedef T type; };
+
+namespace metal {
+template <class T> struct vec_elements { static constexpr __constant int value = __ks_vt<T>::n > 0 ? __ks_vt<T>::n : 1; };
+}
 
 template <class V, class A> KS constexpr void __ks_put(__private V& r, __private int& i, A a) {
     typedef typename __ks_vt<V>::e E;
@@ -126,16 +142,16 @@ template <class Q, class... A> KS constexpr Q __ks_make(A... a) {
     typedef typename __ks_bare<Q>::type V;
     typedef typename __ks_vt<V>::e E;
     constexpr int N = __ks_vt<V>::n;
-    if constexpr (N == 0 || __ks_is_bvec<V>::value) {
+    if constexpr (N == 0 || __ks_is_record_vec<V>::value) {
         return V(a...);
     } else if constexpr (sizeof...(A) == 0) {
         return V{};
     } else if constexpr (sizeof...(A) == 1) {
-        if constexpr (((__ks_vt<A>::n == N && !__ks_is_bvec<A>::value) && ...)) {
+        if constexpr (((__ks_vt<A>::n == N && !__ks_is_record_vec<A>::value) && ...)) {
             return (__builtin_convertvector(a, V), ...);
         } else if constexpr (((__ks_vt<A>::n == 0 && !__is_class(A)) && ...)) {
             return V((E)a...);
-        } else if constexpr (((__ks_is_bvec<A>::value) && ...)) {
+        } else if constexpr (((__ks_is_record_vec<A>::value) && ...)) {
             V r;
             int i = 0;
             (__ks_put<V>(r, i, a), ...);
@@ -154,6 +170,28 @@ template <class Q, class... A> KS constexpr Q __ks_make(A... a) {
         return r;
     }
 }
+
+// A scalar beside a vector counts as one of its elements, whatever its own rank.
+template <class T> struct __ks_loose { T v; };
+template <class T> KS constexpr T __ks_scalar(T x) { return x; }
+KS constexpr __ks_loose<float> __ks_scalar(float x) { return {x}; }
+#define KS_LOOSE(op) \
+    template <class T, int N, class S> KS vec<T, N> operator op(vec<T, N> a, __ks_loose<S> b) { return a op (T)b.v; } \
+    template <class T, int N, class S> KS vec<T, N> operator op(__ks_loose<S> a, vec<T, N> b) { return (T)a.v op b; } \
+    template <class S> KS S operator op(S a, __ks_loose<S> b) { return a op b.v; } \
+    template <class S> KS S operator op(__ks_loose<S> a, S b) { return a.v op b; } \
+    template <class V, class S> KS V& operator op##=(V& a, __ks_loose<S> b) { a = a op b; return a; }
+KS_LOOSE(+)
+KS_LOOSE(-)
+KS_LOOSE(*)
+KS_LOOSE(/)
+#undef KS_LOOSE
+template <class V, class T> KS constexpr V __ks_like(T x) {
+    if constexpr (__ks_vt<T>::n == 0 && __ks_vt<V>::n > 0) return (V)(typename __ks_vt<V>::e)x;
+    else return x;
+}
+// The value of an object in any memory.
+template <class T> KS constexpr T __ks_value(T x) { return x; }
 
 // The result of a comparison as MSL has it.
 KS constexpr bool __ks_mask(bool b) { return b; }

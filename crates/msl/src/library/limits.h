@@ -88,6 +88,7 @@ KS_KIND(uint, 1)
 KS_KIND(ulong, 1)
 KS_KIND(half, 6)
 KS_KIND(float, 6)
+KS_KIND(bfloat, 6)
 #define KS_TRAIT(name, expr) \
     template <class Q> struct name { typedef typename __ks_strip<Q>::type T; static constexpr __constant bool value = expr; typedef bool_constant<expr> type; KS constexpr operator bool() const { return expr; } }; \
     template <class Q> constexpr __constant bool name##_v = name<Q>::value;
@@ -136,7 +137,9 @@ template <class T> using make_scalar_t = typename make_scalar<T>::type;
 template <class T> KS constexpr T&& forward(typename remove_reference<T>::type& x) { return static_cast<T&&>(x); }
 template <class T> T&& declval();
 
-template <class T> struct numeric_limits { static constexpr __constant bool is_specialized = false; };
+template <class T> struct _numeric_limits_impl { static constexpr __constant bool is_specialized = false; };
+template <class T> struct numeric_limits : _numeric_limits_impl<T> {};
+template <class T> struct __is_valid_simdgroup_type : bool_constant<sizeof(typename __ks_vt<T>::e) < 8 && __ks_kind<typename __ks_vt<T>::e>::value != 0 && !is_same<T, bool>::value && !is_same<T, bfloat>::value> {};
 #define KS_LIM_COMMON(T, LO, HI, INF, NANV, SGN, INT, EXACT, DIG) \
     static constexpr __constant bool is_specialized = true; \
     static constexpr __constant bool is_signed = SGN; \
@@ -152,7 +155,7 @@ template <class T> struct numeric_limits { static constexpr __constant bool is_s
     KS static constexpr T quiet_NaN() { return NANV; } \
     KS static constexpr T signaling_NaN() { return NANV; }
 #define KS_LIM_INT(T, LO, HI, SGN, DIG) \
-    template <> struct numeric_limits<T> { \
+    template <> struct _numeric_limits_impl<T> { \
         KS_LIM_COMMON(T, LO, HI, (T)0, (T)0, SGN, true, true, DIG) \
         KS static constexpr T min() { return LO; } \
         KS static constexpr T epsilon() { return (T)0; } \
@@ -168,7 +171,7 @@ KS_LIM_INT(uint, 0, 0xffffffffu, false, 32)
 KS_LIM_INT(long, (-0x7fffffffffffffffL - 1), 0x7fffffffffffffffL, true, 63)
 KS_LIM_INT(ulong, 0, 0xffffffffffffffffUL, false, 64)
 #define KS_LIM_FLOAT(T, HI, MIN, EPS, DENORM, DIG, MAXE, MINE, MAX10) \
-    template <> struct numeric_limits<T> { \
+    template <> struct _numeric_limits_impl<T> { \
         KS_LIM_COMMON(T, -(T)(HI), (T)(HI), (T)__builtin_huge_valf(), (T)__builtin_nanf(""), true, false, false, DIG) \
         KS static constexpr T min() { return (T)(MIN); } \
         KS static constexpr T epsilon() { return (T)(EPS); } \
@@ -181,6 +184,24 @@ KS_LIM_INT(ulong, 0, 0xffffffffffffffffUL, false, 64)
     };
 KS_LIM_FLOAT(float, 0x1.fffffep127f, 0x1p-126f, 0x1p-23f, 0x1p-149f, 24, 128, -125, 38)
 KS_LIM_FLOAT(half, 0x1.ffcp15f, 0x1p-14f, 0x1p-10f, 0x1p-24f, 11, 16, -13, 4)
+
+template <> struct _numeric_limits_impl<bfloat> {
+    static constexpr __constant bool is_specialized = true;
+    static constexpr __constant bool is_signed = true;
+    static constexpr __constant bool is_integer = false;
+    static constexpr __constant bool has_infinity = true;
+    static constexpr __constant bool has_quiet_NaN = true;
+    static constexpr __constant int digits = 8;
+    static constexpr __constant int max_exponent = 128;
+    KS static constexpr bfloat __of(ushort bits) { return __builtin_bit_cast(bfloat, bits); }
+    KS static constexpr bfloat max() { return __of(0x7f7f); }
+    KS static constexpr bfloat lowest() { return __of(0xff7f); }
+    KS static constexpr bfloat min() { return __of(0x0080); }
+    KS static constexpr bfloat epsilon() { return __of(0x3c00); }
+    KS static constexpr bfloat infinity() { return __of(0x7f80); }
+    KS static constexpr bfloat quiet_NaN() { return __of(0x7fc0); }
+    KS static constexpr bfloat denorm_min() { return __of(0x0001); }
+};
 
 template <class T, size_t N> struct array {
     T __elems[N];

@@ -145,14 +145,18 @@ template <class T, int N> KS bool any(vec<T, N> v) { return any(__ks_bvec<N>(v))
 template <class T, int N> KS bool all(vec<T, N> v) { return all(__ks_bvec<N>(v)); }
 KS bool any(bool v) { return v; }
 KS bool all(bool v) { return v; }
-template <class T> KS T select(T a, T b, bool c) { return c ? b : a; }
+template <class T> KS T select(T a, T b, bool c) { if (c) return b; return a; }
 template <class T, int N> KS vec<T, N> select(vec<T, N> a, vec<T, N> b, __ks_bvec<N> c) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = c[i] ? b[i] : a[i]; return r; }
 template <class T, class C, int N> KS vec<T, N> select(vec<T, N> a, vec<T, N> b, vec<C, N> c) { return select(a, b, __ks_bvec<N>(c)); }
 
 // Common.
 template <class T> KS T mix(T x, T y, T a) { return x + (y - x) * a; }
 template <class T, int N> KS vec<T, N> mix(vec<T, N> x, vec<T, N> y, T a) { return x + (y - x) * a; }
-template <class T> KS T sign(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == (T)0 ? x : (T)0; }
+template <class T> KS T sign(T x) {
+    if (x > (T)0) return (T)1;
+    if (x < (T)0) return (T)-1;
+    return x == (T)0 ? __ks_value(x) : (T)0;
+}
 KS_V1(sign)
 template <class T> KS T step(T edge, T x) { return x < edge ? (T)0 : (T)1; }
 KS_V2S(step)

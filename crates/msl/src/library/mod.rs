@@ -14,10 +14,21 @@ struct Piece {
 /// Pieces in order.
 static PIECES: &[Piece] = &[
     Piece { text: include_str!("core.h"), wanted: |_| true },
+    Piece { text: include_str!("bfloat.h"), wanted: |_| true },
     Piece { text: include_str!("limits.h"), wanted: |_| true },
     Piece { text: include_str!("math.h"), wanted: |_| true },
-    Piece { text: include_str!("simd.h"), wanted: |w| starts(w, &["simd_", "quad_"]) },
+    Piece { text: include_str!("simd.h"), wanted: |_| true },
     Piece { text: include_str!("atomic.h"), wanted: |w| starts(w, &["atomic"]) },
+    Piece { text: include_str!("packed.h"), wanted: |w| starts(w, &["packed_"]) },
+    Piece {
+        text: include_str!("matrix.h"),
+        wanted: |w| starts(w, &["matrix", "float2x", "float3x", "float4x", "half2x", "half3x", "half4x"]),
+    },
+    Piece {
+        text: include_str!("simdgroup_matrix.h"),
+        wanted: |w| starts(w, &["simdgroup_", "make_filled_simdgroup", "__metal_simdgroup"]),
+    },
+    Piece { text: include_str!("internal.h"), wanted: |w| starts(w, &["__metal_"]) },
 ];
 
 fn starts(words: &BTreeSet<String>, prefixes: &[&str]) -> bool {
@@ -43,9 +54,26 @@ static MACROS: LazyLock<String> = LazyLock::new(|| {
     })
 });
 
+/// The whole library, macros gone at its end.
+pub fn whole() -> &'static str {
+    &WHOLE
+}
+
+static WHOLE: LazyLock<String> = LazyLock::new(|| {
+    let mut out = HEAD.to_owned();
+    for piece in PIECES {
+        out.push_str(piece.text);
+        out.push('\n');
+    }
+    out + &MACROS
+});
+
+/// The library's name in debug information and messages.
+const HEAD: &str = "# 1 \"ks_lib\"\n";
+
 /// The library's text for a source that uses these words.
 pub fn text(words: &BTreeSet<String>) -> String {
-    let mut out = String::with_capacity(64 << 10);
+    let mut out = HEAD.to_owned();
     for piece in PIECES.iter().filter(|p| (p.wanted)(words)) {
         out.push_str(piece.text);
         out.push('\n');

@@ -8,7 +8,7 @@ use crate::source::{Kind, Loc};
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     /// For each generated line (0-based): column (1-based) and what stands there, in order of column.
-    lines: Vec<Vec<(u32, Loc)>>,
+    lines: Vec<Vec<Piece>>,
 }
 
 impl SourceMap {
@@ -17,12 +17,30 @@ impl SourceMap {
     pub fn find(&self, line: u32, col: u32) -> Option<Loc> {
         let index = (line as usize).checked_sub(1)?;
         let here = self.lines.get(index).map_or(&[][..], Vec::as_slice);
-        let n = here.partition_point(|(c, _)| *c <= col.max(1));
-        if let Some((_, loc)) = n.checked_sub(1).and_then(|n| here.get(n)).or_else(|| here.first()) {
-            return Some(*loc);
+        let n = here.partition_point(|p| p.col <= col.max(1));
+        if let Some(piece) = n.checked_sub(1).and_then(|n| here.get(n)).or_else(|| here.first()) {
+            return Some(piece.loc);
         }
-        self.lines.iter().take(index).rev().find_map(|l| l.last()).map(|(_, loc)| *loc)
+        self.lines.iter().take(index).rev().find_map(|l| l.last()).map(|p| p.loc)
     }
+
+    /// The token that starts at this place of the generated text, or the next one after what was inserted there.
+    pub fn token(&self, line: u32, col: u32) -> Option<usize> {
+        let here = self.lines.get((line as usize).checked_sub(1)?)?;
+        let n = here.partition_point(|p| p.col <= col.max(1)).checked_sub(1)?;
+        here[n..].iter().find_map(|p| p.token)
+    }
+}
+
+/// A piece of generated text.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// 1-based column where it starts.
+    col: u32,
+    /// What it stands for.
+    loc: Loc,
+    /// Index of its token, when it is one.
+    token: Option<usize>,
 }
 
 /// Text under construction with its map.
@@ -55,12 +73,12 @@ impl Output {
     }
 
     /// Appends text that stands for what the user wrote at `loc`.
-    pub fn piece(&mut self, text: &str, loc: Loc) {
+    pub fn piece(&mut self, text: &str, loc: Loc, token: Option<usize>) {
         let line = self.line as usize;
         if self.map.lines.len() <= line {
             self.map.lines.resize(line + 1, Vec::new());
         }
-        self.map.lines[line].push((self.col + 1, loc));
+        self.map.lines[line].push(Piece { col: self.col + 1, loc, token });
         self.push(text);
     }
 
@@ -69,7 +87,7 @@ impl Output {
         if self.col > 0 {
             self.newline();
         }
-        self.piece(text, loc);
+        self.piece(text, loc, None);
         self.newline();
     }
 
@@ -86,7 +104,7 @@ impl Output {
             }
             let (before, text, after) = unit.parts(i);
             let mut space = token.space;
-            for part in before.iter().chain(std::iter::once(&text)).chain(after) {
+            for (n, part) in before.iter().chain(std::iter::once(&text)).chain(after).enumerate() {
                 if part.is_empty() {
                     continue;
                 }
@@ -94,7 +112,7 @@ impl Output {
                     self.push(" ");
                 }
                 space = false;
-                self.piece(part, token.loc);
+                self.piece(part, token.loc, (n == before.len()).then_some(i));
             }
         }
         if self.col > 0 {

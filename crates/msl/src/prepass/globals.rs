@@ -16,7 +16,7 @@ pub fn settle(
     let mut out = Vec::new();
     for global in &outline.globals {
         let (lo, hi) = (global.range.start, global.range.end);
-        let Some(at) = (lo..hi).find(|i| unit.is_ident(*i, "constant")) else { continue };
+        let Some(at) = specifier(unit, lo, hi) else { continue };
         let attr = (lo..hi).find(|i| unit.attr_list(*i).iter().any(|a| a.name == "function_constant"));
         let constexpr = (lo..hi).any(|i| unit.is_ident(i, "constexpr"));
         if let Some(attr_at) = attr {
@@ -50,6 +50,21 @@ pub fn settle(
         }
     }
     Ok(out)
+}
+
+/// The `constant` among the specifiers of a declaration: not one inside the body of a record or a template list.
+fn specifier(unit: &Unit, lo: usize, hi: usize) -> Option<usize> {
+    let mut i = lo;
+    while i < hi && !unit.is(i, "=") {
+        if unit.is_ident(i, "constant") {
+            return Some(i);
+        }
+        i = match unit.is(i, "<").then(|| unit.angle(i, hi)).flatten() {
+            Some(close) => close,
+            None => unit.pair(i).filter(|p| *p > i).unwrap_or(i),
+        } + 1;
+    }
+    None
 }
 
 fn function_constant(

@@ -1,7 +1,7 @@
 //! Entry points: which functions are kernels, what their parameters are, and the plain function that stands for each
 //! of them in the IR. Knows MSL's kernel attributes.
 
-use super::scan::{Function, Instantiation, Outline, TemplateParam, is_kernel};
+use super::scan::{Function, Instantiation, Outline, TemplateParam};
 use super::unit::{Attr, Unit};
 use super::words;
 use crate::module::{Builtin, ParamKind};
@@ -83,10 +83,11 @@ impl Entry {
 const OTHER_STAGES: &[&str] = &["vertex", "fragment", "object", "mesh", "intersection", "visible", "tile"];
 
 /// Finds the kernels and their instantiations; removes the instantiation statements, which the wrappers replace.
-pub fn collect(unit: &mut Unit, outline: &Outline) -> Result<Vec<Entry>, Problem> {
+pub fn collect(unit: &mut Unit, outline: &Outline, only: &[String]) -> Result<Vec<Entry>, Problem> {
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|o| o == name);
     let mut out: Vec<Entry> = Vec::new();
-    for function in outline.functions.iter().filter(|f| !f.member) {
-        if !is_kernel(unit, function) {
+    for function in outline.functions.iter().filter(|f| f.record.is_none()) {
+        if !function.kernel {
             other_stage(unit, function)?;
             continue;
         }
@@ -106,7 +107,7 @@ pub fn collect(unit: &mut Unit, outline: &Outline) -> Result<Vec<Entry>, Problem
         let attrs: Vec<Attr> = inst.range.clone().flat_map(|i| unit.attr_list(i).to_vec()).collect();
         let marked = attrs.iter().any(|a| a.name == "kernel" || a.name == "host_name")
             || inst.range.clone().any(|i| unit.is_ident(i, "kernel"));
-        let Some(function) = find_template(unit, outline, inst) else {
+        let Some(function) = find_template(outline, inst) else {
             if marked {
                 return Err(Problem::at(
                     "unknown-kernel",
@@ -129,6 +130,16 @@ pub fn collect(unit: &mut Unit, outline: &Outline) -> Result<Vec<Entry>, Problem
         entry.callee = if inst.args.is_some() { format!("{path}<{}>", rendered.join(", ")) } else { path };
         out.push(entry);
         unit.remove(inst.range.start, inst.range.end);
+    }
+    out.retain(|e| wanted(&e.name));
+    if let Some(missing) = only.iter().find(|o| !out.iter().any(|e| e.name == **o)) {
+        let message = format!("there is no kernel named `{missing}`");
+        return Err(Problem {
+            code: "unknown-kernel",
+            message,
+            loc: None,
+            help: Some("list the source's kernels to see their names".to_owned()),
+        });
     }
     for (n, entry) in out.iter().enumerate() {
         if out[..n].iter().any(|e| e.name == entry.name) {
@@ -159,9 +170,10 @@ fn other_stage(unit: &Unit, function: &Function) -> Result<(), Problem> {
     Ok(())
 }
 
-fn find_template<'a>(unit: &Unit, outline: &'a Outline, inst: &Instantiation) -> Option<&'a Function> {
-    let named = || outline.functions.iter().filter(|f| f.name == inst.name && f.template.is_some() && !f.member);
-    named().find(|f| f.body.is_some() && is_kernel(unit, f)).or_else(|| named().find(|f| is_kernel(unit, f)))
+fn find_template<'a>(outline: &'a Outline, inst: &Instantiation) -> Option<&'a Function> {
+    let named =
+        || outline.functions.iter().filter(|f| f.name == inst.name && f.template.is_some() && f.record.is_none());
+    named().find(|f| f.body.is_some() && f.kernel).or_else(|| named().find(|f| f.kernel))
 }
 
 fn qualified(scope: &[String], name: &str) -> String {

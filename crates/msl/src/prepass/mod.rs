@@ -2,9 +2,12 @@
 //! Knows MSL's surface; leaves types and expressions to clang.
 
 mod emit;
+mod expr;
 mod globals;
 mod kernels;
+mod members;
 mod records;
+mod repair;
 mod scan;
 mod threadgroup;
 mod unit;
@@ -23,10 +26,11 @@ use crate::pp::{Preprocessed, Problem};
 /// What the pre-pass leaves.
 #[derive(Debug)]
 pub struct Lowered {
-    /// The text after the library.
-    pub text: String,
-    /// Where each piece of it was written.
-    pub map: SourceMap,
+    unit: unit::Unit,
+    outline: scan::Outline,
+    repaired: BTreeSet<usize>,
+    /// Does it pass functions as template arguments?
+    function_arguments: bool,
     /// Kernels, in source order.
     pub entries: Vec<Entry>,
     /// Function constants.
@@ -49,22 +53,99 @@ pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Pr
     let outline = scan::scan(&unit);
     let constants = globals::settle(&mut unit, &outline, &options.constants)?;
     records::add_copies(&mut unit, &outline);
+    members::qualify(&mut unit, &outline);
+    constant_is_const(&mut unit);
     vectors::rewrite(&mut unit, &outline);
-    let entries = kernels::collect(&mut unit, &outline)?;
+    let entries = kernels::collect(&mut unit, &outline, &options.only)?;
     let allocations = threadgroup::hoist(&mut unit, &outline);
+    let function_arguments = function_references(&mut unit, &outline);
     drop_attributes(&mut unit);
-    let mut out = emit::Output::default();
-    let start = unit.loc(0);
-    out.own_line(
-        "#pragma clang attribute push(__attribute__((internal_linkage, always_inline)), apply_to = function)",
-        start,
-    );
-    out.unit(&unit);
-    out.own_line("#pragma clang attribute pop", start);
-    for (n, entry) in entries.iter().enumerate() {
-        out.own_line(&entry.wrapper(n), entry.loc);
+    drop_intrinsics(&mut unit, &outline);
+    Ok(Lowered {
+        unit,
+        outline,
+        repaired: BTreeSet::new(),
+        function_arguments,
+        entries,
+        constants,
+        allocations,
+        words,
+        uses_metal,
+    })
+}
+
+impl Lowered {
+    /// The text to put after the library, and where each piece of it was written.
+    pub fn emit(&self) -> (String, SourceMap) {
+        let mut out = emit::Output::default();
+        let start = self.unit.loc(0);
+        if self.function_arguments {
+            out.own_line("#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable", start);
+        }
+        out.own_line(
+            "#pragma clang attribute push(__attribute__((internal_linkage, always_inline)), apply_to = function)",
+            start,
+        );
+        out.unit(&self.unit);
+        out.own_line("#pragma clang attribute pop", start);
+        for (n, entry) in self.entries.iter().enumerate() {
+            out.own_line(&entry.wrapper(n), entry.loc);
+        }
+        (out.text, out.map)
     }
-    Ok(Lowered { text: out.text, map: out.map, entries, constants, allocations, words, uses_metal })
+
+    /// Mends what clang complained about at places of the text that had this map; returns whether anything changed.
+    pub fn repair(&mut self, map: &SourceMap, complaints: &[(u32, u32, &str)]) -> bool {
+        let found: Vec<repair::Complaint<'_>> = complaints
+            .iter()
+            .filter_map(|(line, col, message)| Some(repair::Complaint { token: map.token(*line, *col)?, message }))
+            .collect();
+        repair::repair(&mut self.unit, &self.outline, &found, &mut self.repaired)
+    }
+}
+
+/// A function as a template argument: here a reference, since pointers to functions do not exist in C++ for OpenCL.
+fn function_references(unit: &mut unit::Unit, outline: &scan::Outline) -> bool {
+    let mut found = false;
+    for function in outline.functions.iter().filter(|f| f.template.is_some()) {
+        let Some(open) = (function.start..function.name_at).find(|i| unit.is(*i, "<")) else { continue };
+        let Some(close) = unit.angle(open, function.name_at) else { continue };
+        for i in open..close {
+            let star = unit.next(i);
+            if unit.is(i, "(") && unit.is(star, "*") && unit.pair(i).is_some_and(|p| unit.is(unit.next(p), "(")) {
+                unit.replace(star, "&");
+                found = true;
+            }
+        }
+    }
+    found
+}
+
+/// Data in `constant` memory cannot be written, so a pointer to it need not say `const`: here it always does. After a
+/// parameter list the word qualifies the function's object instead.
+fn constant_is_const(unit: &mut unit::Unit) {
+    for i in 0..unit.len() {
+        if !unit.is_ident(i, "constant") {
+            continue;
+        }
+        let mut before = unit.prev(i);
+        while before.is_some_and(|p| matches!(unit.ident(p), Some("const" | "volatile"))) {
+            before = before.and_then(|p| unit.prev(p));
+        }
+        if !before.is_some_and(|p| unit.is(p, ")")) {
+            unit.replace(i, "const __constant");
+        }
+    }
+}
+
+/// Declarations of Apple's intrinsics (`__asm("air...")`): the library has its own.
+fn drop_intrinsics(unit: &mut unit::Unit, outline: &scan::Outline) {
+    for function in outline.functions.iter().filter(|f| f.body.is_none()) {
+        let label = unit.next(function.params.1);
+        if unit.ident(label).is_some_and(words::is_asm) {
+            unit.remove(function.start, function.end);
+        }
+    }
 }
 
 /// `__attribute__((...))` of the user's: inlining is decided here, and the rest means nothing for a kernel; alignment

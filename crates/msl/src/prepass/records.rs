@@ -1,5 +1,5 @@
-//! Copies out of `constant` memory. C++ for OpenCL gives records no constructor that takes a `__constant` source, so
-//! every record is given one. Records stay aggregates and trivially copyable: the constructors are defaulted.
+//! Copies out of `constant` memory. C++ for OpenCL gives records no constructor or assignment that takes a `__constant`
+//! source, so every record is given both. Records stay aggregates and trivially copyable: the constructors are defaulted.
 
 use std::fmt::Write;
 
@@ -54,7 +54,15 @@ fn add(u: &mut Unit, record: &Record, n: usize) {
         let _ = write!(text, "{QUIET} {name}(const {name}&) = default; ");
     }
     if !from_constant {
-        let _ = write!(text, "{QUIET} {name}(const __constant {name}&) = default;");
+        let _ = write!(text, "{QUIET} {name}(const __constant {name}&) = default; ");
+    }
+    // A template, so that a converted value does not fit it; a local record can have none.
+    if !record.assigns && !record.local {
+        let _ = write!(
+            text,
+            "template <class Q, typename __ks_same<Q, {name}>::type = 0> {QUIET} {name}& operator=(const __constant Q& o) \
+             {{ return *this = Q(o); }}"
+        );
     }
     let text = if record.keyword == "class" { format!(" public: {text} private:") } else { format!(" {text}") };
     u.insert_after(open, text);

@@ -36,8 +36,12 @@ pub struct Function {
     pub end: usize,
     /// Template parameters, if it is one.
     pub template: Option<Vec<TemplateParam>>,
-    /// Is it a member of a record?
-    pub member: bool,
+    /// Name of the record it is a member of; empty for a record without a name.
+    pub record: Option<String>,
+    /// Is it a friend, defined inside a record but not a member?
+    pub friend: bool,
+    /// Is it marked as a kernel?
+    pub kernel: bool,
 }
 
 /// A struct, class or union with a body.
@@ -53,6 +57,10 @@ pub struct Record {
     pub body: (usize, usize),
     /// Parameter lists of its constructors.
     pub constructors: Vec<(usize, usize)>,
+    /// Has it an assignment operator of its own?
+    pub assigns: bool,
+    /// Does it stand inside a function?
+    pub local: bool,
 }
 
 /// `template ... name<args>(params);`
@@ -119,6 +127,8 @@ struct Scope {
     namespaces: Vec<String>,
     /// Name of the record around, if any.
     record: Option<String>,
+    /// Is it inside a function?
+    local: bool,
 }
 
 struct Scanner<'a> {
@@ -157,7 +167,7 @@ impl Scanner<'_> {
                 self.declarations(open + 1, close, scope);
                 return close + 1;
             }
-            Some("using" | "static_assert" | "friend") => return self.statement_end(start, hi),
+            Some("using" | "static_assert") => return self.statement_end(start, hi),
             Some("public" | "private" | "protected") if u.is(u.next(start), ":") => return u.next(start) + 1,
             Some("template") => return self.template(start, hi, scope),
             _ => {}
@@ -205,7 +215,7 @@ impl Scanner<'_> {
             }
         }
         let end = match u.ident(i) {
-            Some("using" | "friend") => self.statement_end(i, hi),
+            Some("using") => self.statement_end(i, hi),
             _ => self.plain(start, i, hi, scope, Some(params.clone())),
         };
         for param in params.into_iter().filter(|p| p.is_type && !p.name.is_empty()) {
@@ -351,7 +361,9 @@ impl Scanner<'_> {
                 i = u.skip(close + 1);
                 continue;
             } else if token.is("=") {
-                initialised = true;
+                let value = u.next(i);
+                let function = params.is_some() && (u.is_ident(value, "default") || u.is_ident(value, "delete"));
+                initialised = !function;
             } else if token.is(":") && params.is_some() && !initialised {
                 // Constructor initialisers: `name(..)` or `name{..}`, then a comma or the body.
                 let mut n = u.next(i);
@@ -373,6 +385,8 @@ impl Scanner<'_> {
                 }
                 i = n;
                 continue;
+            } else if token.is("[") {
+                i = u.pair(i).unwrap_or(i);
             } else if token.is("{") {
                 let close = u.pair(i).unwrap_or(hi);
                 if let Some((at, open, end)) = params
@@ -416,8 +430,14 @@ impl Scanner<'_> {
             body,
             end,
             template,
-            member: scope.record.is_some(),
+            record: scope.record.clone(),
+            friend: (start..name_at).any(|i| self.unit.is_ident(i, "friend")),
+            kernel: self.marked_kernel(start, name_at),
         });
+    }
+
+    fn marked_kernel(&self, lo: usize, hi: usize) -> bool {
+        (lo..hi).any(|i| self.unit.is_ident(i, "kernel") || self.unit.attr_list(i).iter().any(|a| a.name == "kernel"))
     }
 
     /// A record definition at its keyword; returns the index after its closing brace, or `None` when the keyword
@@ -473,15 +493,26 @@ impl Scanner<'_> {
             return Some(close + 1);
         }
         let first_function = self.out.functions.len();
-        let inner = Scope { namespaces: scope.namespaces.clone(), record: Some(name.clone().unwrap_or_default()) };
+        let inner = Scope { record: Some(name.clone().unwrap_or_default()), ..scope.clone() };
         self.declarations(i + 1, close, &inner);
         let constructors = self.out.functions[first_function..]
             .iter()
-            .filter(|f| f.member && Some(&f.name) == name.as_ref() && !self.is_nested(f.name_at, i, close))
+            .filter(|f| f.record.is_some() && Some(&f.name) == name.as_ref() && !self.is_nested(f.name_at, i, close))
             .filter(|f| !u.prev(f.name_at).is_some_and(|p| u.is(p, "~")))
             .map(|f| f.params)
             .collect();
-        self.out.records.push(Record { keyword, keyword_at, name, body: (i, close), constructors });
+        let assigns = self.out.functions[first_function..]
+            .iter()
+            .any(|f| f.name == "operator" && u.is(u.next(f.name_at), "=") && !self.is_nested(f.name_at, i, close));
+        self.out.records.push(Record {
+            keyword,
+            keyword_at,
+            name,
+            body: (i, close),
+            constructors,
+            assigns,
+            local: scope.local,
+        });
         Some(close + 1)
     }
 
@@ -508,7 +539,7 @@ impl Scanner<'_> {
             let mut i = open + 1;
             while i < close {
                 let keyword = matches!(self.unit.ident(i), Some("struct" | "class" | "union"));
-                match keyword.then(|| self.record(i, close, &Scope::default())).flatten() {
+                match keyword.then(|| self.record(i, close, &Scope { local: true, ..Scope::default() })).flatten() {
                     Some(end) => i = end,
                     None => i += 1,
                 }
@@ -572,18 +603,6 @@ impl Outline {
 /// Attributes in the token range, flattened.
 pub fn attributes(unit: &Unit, lo: usize, hi: usize) -> Vec<&Attr> {
     (lo..hi).flat_map(|i| unit.attr_list(i)).collect()
-}
-
-/// Is this one of the words that start a kernel?
-pub fn is_kernel(unit: &Unit, function: &Function) -> bool {
-    let mut i = function.start;
-    while i < function.name_at {
-        if unit.is_ident(i, "kernel") || unit.attr_list(i).iter().any(|a| a.name == "kernel") {
-            return true;
-        }
-        i += 1;
-    }
-    false
 }
 
 /// Does the type in `lo..hi` name a vector, or something that may turn out to be one?

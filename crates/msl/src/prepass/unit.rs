@@ -203,6 +203,12 @@ impl Unit {
         self.after.entry(i).or_default().insert(0, text.into());
     }
 
+    /// Puts text around `start..end`, outside of whatever was inserted there before.
+    pub fn wrap_outside(&mut self, start: usize, end: usize, open: &str, close: &str) {
+        self.before.entry(start).or_default().insert(0, open.to_owned());
+        self.after.entry(end - 1).or_default().push(close.to_owned());
+    }
+
     /// Replaces the token at `i`.
     pub fn replace(&mut self, i: usize, text: impl Into<String>) {
         self.replaced.insert(i, text.into());

@@ -2,10 +2,10 @@
 //! library's `__ks_make`, because C++ for OpenCL converts vectors only by other means. Arguments that are comparisons
 //! are marked, since a comparison of vectors gives -1 for true there and 1 in MSL. Knows token shapes only.
 
+use super::expr::{operand_end, type_end};
 use super::scan::{Outline, may_be_vector};
 use super::unit::Unit;
-use super::words;
-use crate::source::{Kind, Token};
+use crate::source::Kind;
 
 /// Asks for all vector edits.
 pub fn rewrite(unit: &mut Unit, outline: &Outline) {
@@ -31,6 +31,7 @@ impl Pass<'_> {
             return;
         }
         let Some(word) = token.ident() else { return };
+        let vec = word == "vec";
         match word {
             "static_cast" => {
                 let open = u.next(i);
@@ -41,74 +42,39 @@ impl Pass<'_> {
                     Self::mark_comparisons(u, u.skip(close + 1));
                 }
             }
-            "vec" if u.is(u.next(i), "<") && u.is_ident(u.next(u.next(i)), "bool") => {
-                // A vector of bool is a record of its own.
-                let open = u.next(i);
-                u.replace(i, "__ks_bvec");
-                u.remove(u.next(open), u.next(open) + 1);
-                let comma = u.next(u.next(open));
-                u.remove(comma, comma + 1);
-            }
             "auto" => Self::auto(u, i),
             _ => {
-                if let Some(end) = self.type_end(u, i) {
+                if let Some(end) = type_end(u, self.outline, i) {
                     self.typed(u, i, end);
                 }
+                if vec {
+                    self.vec(u, i);
+                }
             }
         }
     }
 
-    /// If a type that may be a vector starts at `i`, the index after it. A qualified name starts at its first part.
-    fn type_end(&self, u: &Unit, i: usize) -> Option<usize> {
-        let word = u.ident(i)?;
-        let before = i.checked_sub(1).and_then(|p| u.get(p));
-        if before.is_some_and(|t| t.is(".") || t.is("->") || t.is("~") || t.is("::") || t.is_ident("operator")) {
-            return None;
+    /// `vec<T, N>`: outside of what template arguments are deduced from, a form that takes any element type. A vector
+    /// of 64 is the storage of an 8x8 matrix, of which each lane has two elements.
+    fn vec(&self, u: &mut Unit, i: usize) {
+        let open = u.next(i);
+        let Some(close) = u.is(open, "<").then(|| u.angle(open, u.len())).flatten() else { return };
+        if let Some(last) = u.prev(close).filter(|p| u.get(*p).is_some_and(|t| &*t.text == "64")) {
+            u.replace(last, "2");
         }
-        match word {
-            "metal" | "simd" => {
-                let colons = u.next(i);
-                let name = u.next(colons);
-                let inner = u.ident(name)?;
-                if !u.is(colons, "::") || !(inner == "vec" || words::vector(inner).is_some()) {
-                    return None;
-                }
-                self.template_end(u, name)
-            }
-            "typename" => {
-                let mut n = u.next(i);
-                loop {
-                    u.ident(n)?;
-                    n = self.template_end(u, n)?;
-                    if !u.is(n, "::") {
-                        return Some(n);
-                    }
-                    n = u.next(n);
-                }
-            }
-            "vec" => {
-                let end = self.template_end(u, i)?;
-                (end > i + 1).then_some(end)
-            }
-            _ if words::vector(word).is_some() => Some(i + 1),
-            _ => {
-                may_be_vector(u, self.outline, i, i + 1, 4).then_some(())?;
-                let end = self.template_end(u, i)?;
-                (!u.is(end, "::")).then_some(end)
-            }
+        let deduced = self
+            .outline
+            .functions
+            .iter()
+            .any(|f| f.template.is_some() && !f.kernel && f.params.0 < i && i < f.params.1);
+        // An alias template may be what something is deduced from.
+        let alias = self.outline.type_names.iter().any(|t| {
+            t.target.as_ref().is_some_and(|r| r.contains(&i)) && u.prev(t.range.start).is_some_and(|p| u.is(p, ">"))
+        });
+        let specialised = self.outline.records.iter().any(|r| r.keyword_at < i && i < r.body.0);
+        if !deduced && !specialised && !alias {
+            u.replace(i, "__ks_vec_t");
         }
-    }
-
-    fn template_end(&self, u: &Unit, name: usize) -> Option<usize> {
-        let open = u.next(name);
-        if u.is(open, "<")
-            && u.get(name).is_some_and(|t| {
-                t.is_ident("vec") || self.outline.type_name(&t.text, name).is_none_or(|t| t.target.is_some())
-            })
-        {
-            return u.angle(open, u.len()).map(|c| u.skip(c + 1));
-        }
-        Some(open)
     }
 
     /// A vector type at `i..end`: a conversion if `(` follows, a declaration with arguments if a name and `(` do.
@@ -155,7 +121,7 @@ impl Pass<'_> {
         if u.is_ident(first, "const") {
             first = u.next(first);
         }
-        if self.type_end(u, first) != Some(close) {
+        if type_end(u, self.outline, first) != Some(close) {
             return;
         }
         if let Some(p) = u.prev(open) {
@@ -170,7 +136,7 @@ impl Pass<'_> {
             }
         }
         let operand = u.skip(close + 1);
-        let Some(end) = self.operand_end(u, operand) else { return };
+        let Some(end) = operand_end(u, self.outline, operand) else { return };
         self.casts.push(close);
         u.replace(open, "__ks_make<");
         u.replace(close, ">(");
@@ -178,85 +144,6 @@ impl Pass<'_> {
         if u.is(operand, "(") && u.pair(operand) == Some(end - 1) && is_comparison(u, operand + 1, end - 1) {
             u.insert_before(operand, "__ks_mask(");
             u.insert_after(end - 1, ")");
-        }
-    }
-
-    /// One past the cast-expression that starts at `i`.
-    fn operand_end(&self, u: &Unit, mut i: usize) -> Option<usize> {
-        for _ in 0..64 {
-            let token = u.get(i)?;
-            if token.kind == Kind::Punct && matches!(&*token.text, "+" | "-" | "!" | "~" | "*" | "&" | "++" | "--") {
-                i = u.next(i);
-            } else if token.is("(") {
-                let close = u.pair(i)?;
-                let after = u.skip(close + 1);
-                if self.is_cast(u, i, close) && starts_operand(u.get(after)) {
-                    i = after;
-                } else {
-                    return Some(Self::postfix(u, close + 1));
-                }
-            } else if matches!(token.kind, Kind::Number | Kind::Str | Kind::Char) {
-                return Some(Self::postfix(u, i + 1));
-            } else if token.kind == Kind::Ident {
-                let mut n = i;
-                loop {
-                    let open = u.next(n);
-                    if u.is(open, "<")
-                        && let Some(close) = u.angle(open, u.len()).filter(|c| {
-                            let after = u.get(u.next(*c));
-                            u.plausible_template(open, *c)
-                                && after.is_some_and(|t| t.is("(") || t.is("{") || t.is("::"))
-                        })
-                    {
-                        n = close;
-                    }
-                    if u.is(u.next(n), "::") && u.ident(u.next(u.next(n))).is_some() {
-                        n = u.next(u.next(n));
-                    } else {
-                        break;
-                    }
-                }
-                let mut end = n + 1;
-                if u.is(u.skip(end), "{") {
-                    end = u.pair(u.skip(end))? + 1;
-                }
-                return Some(Self::postfix(u, end));
-            } else {
-                return None;
-            }
-        }
-        None
-    }
-
-    fn is_cast(&self, u: &Unit, open: usize, close: usize) -> bool {
-        let mut first = u.skip(open + 1);
-        let mut qualified = false;
-        while matches!(u.ident(first), Some("const" | "device" | "thread" | "threadgroup" | "constant" | "volatile")) {
-            first = u.next(first);
-            qualified = true;
-        }
-        let Some(word) = u.ident(first) else { return false };
-        let scalar = words::SCALARS.iter().any(|(n, _)| *n == word)
-            || matches!(word, "bool" | "unsigned" | "signed" | "bfloat" | "size_t");
-        (scalar && (first + 1..close).all(|n| u.is(n, "*") || u.ident(n).is_some()))
-            || self.type_end(u, first) == Some(close)
-            || qualified
-    }
-
-    fn postfix(u: &Unit, mut end: usize) -> usize {
-        loop {
-            let n = u.skip(end);
-            if (u.is(n, "(") || u.is(n, "["))
-                && let Some(close) = u.pair(n)
-            {
-                end = close + 1;
-            } else if (u.is(n, ".") || u.is(n, "->")) && u.ident(u.next(n)).is_some() {
-                end = u.next(n) + 1;
-            } else if u.is(n, "++") || u.is(n, "--") {
-                end = n + 1;
-            } else {
-                return end;
-            }
         }
     }
 
@@ -295,15 +182,6 @@ impl Pass<'_> {
 fn ends_condition(u: &Unit, close: usize) -> bool {
     let word = u.pair(close).and_then(|open| u.prev(open)).and_then(|p| u.ident(p));
     matches!(word, Some("if" | "while" | "for" | "switch"))
-}
-
-fn starts_operand(token: Option<&Token>) -> bool {
-    token.is_some_and(|t| match t.kind {
-        Kind::Ident => true,
-        Kind::Number | Kind::Str | Kind::Char => true,
-        Kind::Punct => matches!(&*t.text, "(" | "-" | "+" | "!" | "~" | "*" | "&"),
-        _ => false,
-    })
 }
 
 /// Is the outermost operator of the expression a comparison or a logical one?

@@ -77,6 +77,12 @@ fn number(text: &str) -> Cow<'_, str> {
     if !lower.starts_with("0x") && lower.ends_with("bf") {
         return Cow::Owned(format!("((bfloat){}f)", &text[..text.len() - 2]));
     }
+    // There is no double: a literal without a suffix is a float, inside templates as well.
+    let hex = lower.starts_with("0x");
+    let floating = if hex { lower.contains('p') } else { lower.contains(['.', 'e']) };
+    if floating && lower.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return Cow::Owned(format!("{text}f"));
+    }
     Cow::Borrowed(text)
 }
 
@@ -159,13 +165,22 @@ fn is_texture(name: &str) -> bool {
     matches!(base, "texture1d" | "texture2d" | "texture3d" | "texturecube" | "depth2d" | "depthcube" | "texture_buffer")
 }
 
+/// Is it a spelling of `asm`?
+pub fn is_asm(word: &str) -> bool {
+    matches!(word, "asm" | "__asm" | "__asm__")
+}
+
 /// Refuses words that MSL does not have.
 pub fn refuse(tokens: &[Token]) -> Result<(), Problem> {
-    for token in tokens {
+    for (n, token) in tokens.iter().enumerate() {
         let Some(word) = token.ident() else { continue };
+        // `__asm("air...")` after a declaration only names Apple's own intrinsic.
+        if is_asm(word) && n > 0 && tokens[n - 1].is(")") {
+            continue;
+        }
         let (what, help) = match word {
             "double" => ("`double` does not exist in MSL", "use `float`"),
-            "asm" | "__asm__" | "__asm" => ("inline assembly does not exist in MSL", "write it as MSL"),
+            _ if is_asm(word) => ("inline assembly does not exist in MSL", "write it as MSL"),
             "goto" => ("`goto` does not exist in MSL", "use loops, `break` and `continue`"),
             "new" | "delete" => {
                 ("memory cannot be allocated in a kernel", "declare arrays of fixed size, or pass buffers")
