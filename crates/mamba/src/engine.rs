@@ -1,0 +1,109 @@
+//! What every backend offers: run tokens through the model with a state that carries over. Must not know any backend.
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+
+/// Token ids of several sequences of the same length, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    ids: &'a [u32],
+    sequences: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// `sequences` rows of `ids.len() / sequences` tokens.
+    pub fn new(ids: &'a [u32], sequences: usize) -> Result<Self> {
+        if sequences == 0 || ids.is_empty() || !ids.len().is_multiple_of(sequences) {
+            return Err(Error::Input(format!(
+                "{} token ids do not make {sequences} sequences of one length",
+                ids.len()
+            )));
+        }
+        Ok(Self { ids, sequences })
+    }
+
+    /// One sequence.
+    pub fn one(ids: &'a [u32]) -> Result<Self> {
+        Self::new(ids, 1)
+    }
+
+    /// Number of sequences.
+    pub fn sequences(&self) -> usize {
+        self.sequences
+    }
+
+    /// Tokens of each sequence.
+    pub fn length(&self) -> usize {
+        self.ids.len() / self.sequences
+    }
+
+    /// Tokens of one sequence.
+    pub fn sequence(&self, i: usize) -> &'a [u32] {
+        self.ids.get(i * self.length()..(i + 1) * self.length()).unwrap_or(&[])
+    }
+
+    /// Refuses ids past the vocabulary.
+    pub fn check(&self, config: &Config) -> Result<()> {
+        match self.ids.iter().find(|&&id| id as usize >= config.vocab) {
+            None => Ok(()),
+            Some(id) => Err(Error::Input(format!("token id {id} is past the vocabulary of {}", config.vocab))),
+        }
+    }
+}
+
+/// Which positions' logits are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// The last position of each sequence.
+    Last,
+    /// Every position.
+    All,
+}
+
+/// Logits, row after row: sequence-major, then position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Logits {
+    vocab: usize,
+    data: Vec<f32>,
+}
+
+impl Logits {
+    /// Rows of `vocab` values.
+    pub fn new(vocab: usize, data: Vec<f32>) -> Self {
+        Self { vocab, data }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.data.len() / self.vocab.max(1)
+    }
+
+    /// One row; empty past the end.
+    pub fn row(&self, i: usize) -> &[f32] {
+        self.data.get(i * self.vocab..(i + 1) * self.vocab).unwrap_or(&[])
+    }
+
+    /// All values.
+    pub fn as_slice(&self) -> &[f32] {
+        &self.data
+    }
+}
+
+/// A model ready to run on one backend.
+pub trait Engine {
+    /// What carries over from one call to the next: convolution tails and scan states of each layer and sequence.
+    type State;
+
+    /// Backend, and what it runs on.
+    fn name(&self) -> String;
+
+    /// The model's sizes.
+    fn config(&self) -> &Config;
+
+    /// The state before the first token, for `sequences` sequences.
+    fn start(&self, sequences: usize) -> Result<Self::State>;
+
+    /// Runs the tokens through the model. `state` is advanced; calling this on parts of a text in turn gives the logits
+    /// that one call on the whole gives.
+    fn forward(&mut self, batch: Batch<'_>, state: &mut Self::State, want: Want) -> Result<Logits>;
+}
