@@ -36,8 +36,10 @@ impl std::fmt::Display for FileError {
 
 /// One step of the way to a value in a TOML document.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step<'a> {
+pub enum Step<'a> {
+    /// Of a table.
     Key(&'a str),
+    /// Of an array, from 0.
     Index(usize),
 }
 
@@ -67,7 +69,7 @@ pub(crate) use steps;
 
 /// A TOML document, possibly embedded in a longer file, that turns positions in it into errors.
 #[derive(Clone, Debug)]
-pub(crate) struct TomlFile<'a> {
+pub struct TomlFile<'a> {
     name: &'a str,
     text: &'a str,
     /// Line of the surrounding file on which `text` starts.
@@ -76,17 +78,17 @@ pub(crate) struct TomlFile<'a> {
 
 impl<'a> TomlFile<'a> {
     /// A document that is a whole file.
-    pub(crate) fn new(name: &'a str, text: &'a str) -> Self {
+    pub fn new(name: &'a str, text: &'a str) -> Self {
         Self::embedded(name, text, 1)
     }
 
     /// A document that starts at the beginning of line `first_line` of file `name`.
-    pub(crate) fn embedded(name: &'a str, text: &'a str, first_line: usize) -> Self {
+    pub fn embedded(name: &'a str, text: &'a str, first_line: usize) -> Self {
         Self { name, text, first_line }
     }
 
     /// Reads the document as a `T`.
-    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, FileError> {
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         toml::from_str(self.text).map_err(|e| {
             let offset = e.span().map_or(0, |span| span.start);
             self.error_at(offset, e.message().trim_end().replace('\n', "; "))
@@ -94,7 +96,7 @@ impl<'a> TomlFile<'a> {
     }
 
     /// An error about the value that `path` leads to, or about the nearest one before it that exists.
-    pub(crate) fn error(&self, path: &[Step<'_>], message: impl Into<String>) -> FileError {
+    pub fn error(&self, path: &[Step<'_>], message: impl Into<String>) -> FileError {
         self.error_at(self.offset(path), message.into())
     }
 

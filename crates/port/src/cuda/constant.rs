@@ -202,7 +202,8 @@ fn substitute(body: &str, params: &[String], args: &[String], as_values: bool) -
     for t in lex::tokens(body) {
         if let Some(arg) = params.iter().position(|p| p == t.text(body)).and_then(|i| args.get(i)) {
             out += body.get(last..t.range.start).unwrap_or("");
-            out += &if as_values { format!("({arg})") } else { arg.clone() };
+            let (open, close) = if as_values { ("(", ")") } else { ("", "") };
+            out.extend([open, arg, close]);
             last = t.range.end;
         }
     }
@@ -367,7 +368,11 @@ impl<'a> Parser<'a> {
             let member = self.peek();
             self.at += 1;
             let whole = matches!(member, "x" | "y" | "z") && self.peek() != "(";
-            return whole.then(|| Expr::Name(format!("{text}.{member}")));
+            let name = format!("{text}.{member}");
+            return match self.names.value(&name) {
+                Some(body) if whole => at_depth(&body, self.names, self.depth + 1),
+                _ => whole.then_some(Expr::Name(name)),
+            };
         }
         match self.names.value(text) {
             Some(body) if body.trim() != text => at_depth(&body, self.names, self.depth + 1),
@@ -434,7 +439,8 @@ fn apply(op: &str, a: i64, b: i64) -> Option<i64> {
 fn is_integer_word(word: &str) -> bool {
     matches!(
         word,
-        "int" | "unsigned"
+        "int"
+            | "unsigned"
             | "long"
             | "short"
             | "signed"
@@ -477,12 +483,22 @@ pub fn type_size(ty: &str) -> Option<i64> {
         Some(match n {
             "char" | "unsigned char" | "uchar" | "int8_t" | "uint8_t" | "bool" | "std::byte" | "__nv_fp8_e4m3"
             | "__nv_fp8_e5m2" => 1,
-            "short" | "unsigned short" | "short int" | "ushort" | "int16_t" | "uint16_t" | "half" | "__half" | "bf16"
-            | "__nv_bfloat16" | "nv_bfloat16" | "at::Half" | "at::BFloat16" | "c10::Half" | "c10::BFloat16" => 2,
+            "short" | "unsigned short" | "short int" | "ushort" | "int16_t" | "uint16_t" | "half" | "__half"
+            | "bf16" | "__nv_bfloat16" | "nv_bfloat16" | "at::Half" | "at::BFloat16" | "c10::Half"
+            | "c10::BFloat16" => 2,
             "int" | "unsigned" | "unsigned int" | "uint" | "int32_t" | "uint32_t" | "float" | "half2" | "__half2"
             | "__nv_bfloat162" | "nv_bfloat162" => 4,
-            "long" | "unsigned long" | "long long" | "unsigned long long" | "long long int" | "int64_t"
-            | "uint64_t" | "size_t" | "ptrdiff_t" | "double" | "unsigned long long int" => 8,
+            "long"
+            | "unsigned long"
+            | "long long"
+            | "unsigned long long"
+            | "long long int"
+            | "int64_t"
+            | "uint64_t"
+            | "size_t"
+            | "ptrdiff_t"
+            | "double"
+            | "unsigned long long int" => 8,
             _ => return None,
         })
     };

@@ -290,9 +290,10 @@ fn changed(unit: &Unit<'_>, body: Node<'_>, name: &str) -> bool {
         let is_member = i > 0 && matches!(word(i - 1), "." | "->");
         let declaration = matches!(tokens.get(i.wrapping_sub(1)).map(|t| t.kind), Some(Kind::Ident))
             || matches!(word(i.wrapping_sub(1)), "*" | "&" | ",");
-        let assigned = matches!(after, "+=" | "-=" | "*=" | "/=" | "%=" | "<<=" | ">>=" | "&=" | "|=" | "^=" | "++" | "--")
-            || (after == "=" && !(declaration && word(i + 1) == "="))
-            || matches!(word(i.wrapping_sub(1)), "++" | "--");
+        let assigned =
+            matches!(after, "+=" | "-=" | "*=" | "/=" | "%=" | "<<=" | ">>=" | "&=" | "|=" | "^=" | "++" | "--")
+                || (after == "=" && !(declaration && word(i + 1) == "="))
+                || matches!(word(i.wrapping_sub(1)), "++" | "--");
         assigned && !is_member
     })
 }
@@ -324,7 +325,7 @@ pub fn locals<'a>(unit: &'a Unit<'_>, function: Option<&Function<'_>>) -> Bound<
             Some(value) if once && !in_loop && d.kind() == "identifier" && integer && !changed(unit, body, &name) => {
                 let mut text = unit.source.flat(value);
                 if matches!(value.kind(), "argument_list" | "initializer_list") {
-                    text = text.trim_matches(['(', ')', '{', '}']).to_owned();
+                    text = text.trim_matches(['(', ')', '{', '}']).into();
                 }
                 bound.values.push((name, text));
             }

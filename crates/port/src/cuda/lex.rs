@@ -115,7 +115,8 @@ fn number_end(bytes: &[u8], mut i: usize) -> usize {
         let exponent = matches!(c, b'e' | b'E') && !hex || matches!(c, b'p' | b'P') && hex;
         if exponent && matches!(at(i + 1), b'+' | b'-') {
             i += 2;
-        } else if c.is_ascii_alphanumeric() || c == b'.' || c == b'\'' && at(i + 1).is_ascii_alphanumeric() || c == b'_' {
+        } else if c.is_ascii_alphanumeric() || c == b'.' || c == b'\'' && at(i + 1).is_ascii_alphanumeric() || c == b'_'
+        {
             i += 1;
         } else {
             break;
@@ -138,8 +139,26 @@ mod tests {
         assert_eq!(
             texts("a<<<1,2>>>(x); /* no */ b->c += 1.5e-3f*0xFFull; // end\n\"s\\\"t\" 'c'"),
             [
-                "a", "<<<", "1", ",", "2", ">>>", "(", "x", ")", ";", "b", "->", "c", "+=", "1.5e-3f", "*", "0xFFull",
-                ";", "\"s\\\"t\"", "'c'"
+                "a",
+                "<<<",
+                "1",
+                ",",
+                "2",
+                ">>>",
+                "(",
+                "x",
+                ")",
+                ";",
+                "b",
+                "->",
+                "c",
+                "+=",
+                "1.5e-3f",
+                "*",
+                "0xFFull",
+                ";",
+                "\"s\\\"t\"",
+                "'c'"
             ]
         );
         assert_eq!(texts("R\"x(a)\" )x\" 1'000 .5"), ["R\"x(a)\" )x\"", "1'000", ".5"]);

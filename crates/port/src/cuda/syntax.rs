@@ -154,7 +154,7 @@ pub fn each<'t>(node: Node<'t>, visit: &mut impl FnMut(Node<'t>) -> bool) {
 }
 
 /// Named children of a node.
-pub fn named<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+pub fn named(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|n| n.kind() != "comment").collect()
 }

@@ -33,6 +33,7 @@ pub struct TemplateParam {
 }
 
 /// A function parameter.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of the text")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamDecl {
     /// Name; empty when unnamed.
@@ -190,14 +191,22 @@ impl<'t> Unit<'t> {
                 }
             }
             "preproc_def" | "preproc_function_def" => self.macro_definition(node),
-            "preproc_if" | "preproc_ifdef" | "preproc_else" | "preproc_elif" | "namespace_definition"
-            | "linkage_specification" | "declaration_list" | "ERROR" | "field_declaration_list" => {
+            "preproc_if"
+            | "preproc_ifdef"
+            | "preproc_else"
+            | "preproc_elif"
+            | "namespace_definition"
+            | "linkage_specification"
+            | "declaration_list"
+            | "ERROR"
+            | "field_declaration_list" => {
                 for child in named(node) {
                     self.item(child, child, &[], class);
                 }
             }
             "template_declaration" => {
-                let params = node.child_by_field_name("parameters").map(|p| self.template_params(p)).unwrap_or_default();
+                let params =
+                    node.child_by_field_name("parameters").map(|p| self.template_params(p)).unwrap_or_default();
                 for child in named(node) {
                     if child.kind() != "template_parameter_list" {
                         self.item(child, whole, &params, class);
@@ -235,7 +244,8 @@ impl<'t> Unit<'t> {
             .map(|p| {
                 let is_type = p.kind().contains("type_parameter") || p.kind().starts_with("template_template");
                 let name = if is_type {
-                    p.child_by_field_name("name").or_else(|| named(p).into_iter().find(|n| n.kind() == "type_identifier"))
+                    p.child_by_field_name("name")
+                        .or_else(|| named(p).into_iter().find(|n| n.kind() == "type_identifier"))
                 } else {
                     p.child_by_field_name("declarator").map(innermost)
                 };
@@ -243,7 +253,9 @@ impl<'t> Unit<'t> {
                     name: text(name).unwrap_or_default(),
                     is_type,
                     ty: text(p.child_by_field_name("type")).unwrap_or_default(),
-                    default: text(p.child_by_field_name("default_value").or_else(|| p.child_by_field_name("default_type"))),
+                    default: text(
+                        p.child_by_field_name("default_value").or_else(|| p.child_by_field_name("default_type")),
+                    ),
                 }
             })
             .collect()
@@ -305,7 +317,9 @@ impl<'t> Unit<'t> {
         if let Some(d) = declarator {
             each(d, &mut |n| {
                 match n.kind() {
-                    "pointer_declarator" | "abstract_pointer_declarator" | "array_declarator"
+                    "pointer_declarator"
+                    | "abstract_pointer_declarator"
+                    | "array_declarator"
                     | "abstract_array_declarator" => pointers += 1,
                     "reference_declarator" | "abstract_reference_declarator" => reference = true,
                     "identifier" if name.is_empty() => self.source.text(n).clone_into(&mut name),
@@ -342,8 +356,7 @@ impl<'t> Unit<'t> {
         let words: Vec<&str> = tokens.iter().map(|t| t.text(&self.source.text)).collect();
         let fixed = words.iter().any(|w| matches!(*w, "constexpr" | "const"));
         let cuda = ["__constant__", "__device__", "__shared__", "__managed__"];
-        let qualifiers: Vec<String> =
-            words.iter().filter(|w| cuda.contains(w)).map(|w| (*w).to_owned()).collect();
+        let qualifiers: Vec<String> = words.iter().filter(|w| cuda.contains(w)).map(|w| (*w).to_owned()).collect();
         let ty = node.child_by_field_name("type").map(|t| self.source.flat(t)).unwrap_or_default();
         for d in declarators {
             let name = self.source.text(innermost(d)).to_owned();
