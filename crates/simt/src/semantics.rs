@@ -4,7 +4,7 @@
 // The machine instantiates each function once per operation and host instruction set, inlined into a loop over lanes.
 #![allow(clippy::inline_always)]
 
-use half::{bf16, f16};
+use half::f16;
 
 use crate::lower::sir::{Cvt, FBin, FUn, FloatPred, IOp, IUn, IntPred};
 
@@ -155,6 +155,44 @@ pub fn fbin(op: FBin, a: u32, b: u32) -> u32 {
     r.to_bits()
 }
 
+/// Binary16 bits to binary32 bits, without branches. NaN payloads are kept.
+#[inline(always)]
+pub fn f16_to_f32(h: u16) -> u32 {
+    let h = u32::from(h);
+    let magnitude = (h & 0x7fff) << 13;
+    // Multiplying by 2^112 rebases the exponent and normalises subnormals.
+    let scaled = (f(magnitude) * f(0x7780_0000)).to_bits();
+    let special = magnitude | 0x7f80_0000;
+    (if magnitude >= 0x0f80_0000 { special } else { scaled }) | ((h & 0x8000) << 16)
+}
+
+/// Binary32 bits to binary16 bits, to nearest, ties to even, without branches.
+#[inline(always)]
+pub fn f32_to_f16(x: u32) -> u16 {
+    let m = x & 0x7fff_ffff;
+    // 2^16 and above overflow; NaNs become quiet and keep the top of their payload.
+    let special = if m > 0x7f80_0000 { 0x7e00 | (m >> 13 & 0x3ff) } else { 0x7c00 };
+    // Below 2^-14 the sum with 0.5 has the subnormal's last place as its own.
+    let small = (f(m) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
+    let normal = m.wrapping_add(0xc800_0fff).wrapping_add(m >> 13 & 1) >> 13;
+    let r = if m >= 0x4780_0000 {
+        special
+    } else if m < 0x3880_0000 {
+        small
+    } else {
+        normal
+    };
+    (r | (x >> 16 & 0x8000)) as u16
+}
+
+/// Binary32 bits to bfloat16 bits, to nearest, ties to even.
+#[inline(always)]
+pub fn f32_to_bf16(x: u32) -> u16 {
+    let rounded = x.wrapping_add(0x7fff).wrapping_add(x >> 16 & 1) >> 16;
+    let nan = (x >> 16) | 0x40;
+    (if x & 0x7fff_ffff > 0x7f80_0000 { nan } else { rounded }) as u16
+}
+
 /// One-operand binary32 operations on bits.
 #[inline(always)]
 pub fn fun(op: FUn, a: u32) -> u32 {
@@ -167,11 +205,11 @@ pub fn fun(op: FUn, a: u32) -> u32 {
         FUn::Trunc => x.trunc().to_bits(),
         FUn::Rint => x.round_ties_even().to_bits(),
         FUn::Round => x.round().to_bits(),
-        FUn::RoundF16 => f16::from_f32(x).to_f32().to_bits(),
-        FUn::RoundBf16 => bf16::from_f32(x).to_f32().to_bits(),
-        FUn::F16Bits => u32::from(f16::from_f32(x).to_bits()),
-        FUn::F16From => f16::from_bits(a as u16).to_f32().to_bits(),
-        FUn::Bf16Bits => u32::from(bf16::from_f32(x).to_bits()),
+        FUn::RoundF16 => f16_to_f32(f32_to_f16(a)),
+        FUn::RoundBf16 => u32::from(f32_to_bf16(a)) << 16,
+        FUn::F16Bits => u32::from(f32_to_f16(a)),
+        FUn::F16From => f16_to_f32(a as u16),
+        FUn::Bf16Bits => u32::from(f32_to_bf16(a)),
         FUn::Bf16From => a << 16,
         FUn::Sqrt => x.sqrt().to_bits(),
         FUn::Rcp => (1.0 / x).to_bits(),
@@ -354,5 +392,47 @@ pub fn fcmp(p: FloatPred, a: u32, b: u32) -> bool {
         FloatPred::Ule => (x <= y) | un,
         FloatPred::Une => x != y,
         FloatPred::Uno => un,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::bf16;
+
+    #[test]
+    fn sixteen_bit_floats_convert_as_ieee_says() {
+        for h in 0..=u16::MAX {
+            let want = f16::from_bits(h).to_f32();
+            let got = f32::from_bits(f16_to_f32(h));
+            assert!(got == want || (got.is_nan() && want.is_nan()), "{h:#x}");
+            if !want.is_nan() {
+                assert_eq!(f32_to_f16(want.to_bits()), h);
+            }
+        }
+        let mut x = 1u32;
+        for _ in 0..2_000_000 {
+            x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let v = f32::from_bits(x);
+            if v.is_nan() {
+                assert!(f16::from_bits(f32_to_f16(x)).is_nan() && bf16::from_bits(f32_to_bf16(x)).is_nan());
+            } else {
+                assert_eq!(f32_to_f16(x), f16::from_f32(v).to_bits(), "{v}");
+                assert_eq!(f32_to_bf16(x), bf16::from_f32(v).to_bits(), "{v}");
+            }
+        }
+        // Ties and the edges of the ranges.
+        for v in [65519.996f32, 65520.0, 65504.0, 5.960_464_5e-8, 2.980_232_2e-8, 2.980_232_5e-8, 6.1e-5, 0.0, -0.0] {
+            assert_eq!(f32_to_f16(v.to_bits()), f16::from_f32(v).to_bits(), "{v}");
+        }
+    }
+
+    #[test]
+    fn fused_half_multiply_add_rounds_once() {
+        // 1 + 2^-10 squared minus 1 needs bits that a rounded product would lose.
+        let h = |x: f32| f16::from_f32(x).to_f32().to_bits();
+        let a = h(1.0 + 1.0 / 1024.0);
+        let r = f32::from_bits(fma_f16(a, a, h(-1.0)));
+        assert_eq!(r, f16::from_f64((1.0 + 1.0 / 1024.0f64).powi(2) - 1.0).to_f32());
     }
 }

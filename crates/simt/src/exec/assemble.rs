@@ -63,12 +63,12 @@ fn one<O: Observer>(i: &LInst, id: u32, block: u32, isa: Isa, code: &mut Code) -
             Op::Load(m) => {
                 let at = list(code, i.dst.iter().map(|&r| operand(r)));
                 let scalar = i.dst.first().is_some_and(|r| r.uniform);
-                Inst { d: at, ..memory(i, m, 0, scalar, None, mem::select_load::<O>(m.elem), id).ok_or_else(bad)? }
+                Inst { d: at, ..memory(i, m, 0, scalar, None, mem::select_load::<O>(m.elem, isa), id).ok_or_else(bad)? }
             }
             Op::Store(m) => {
                 let n = usize::from(m.count);
                 let at = list(code, i.args.iter().take(n).map(|&r| operand(r)));
-                Inst { d: at, ..memory(i, m, n, false, None, mem::select_store::<O>(m.elem), id).ok_or_else(bad)? }
+                Inst { d: at, ..memory(i, m, n, false, None, mem::select_store::<O>(m.elem, isa), id).ok_or_else(bad)? }
             }
             Op::Rmw(op, m) => {
                 let at = list(code, i.dst.iter().chain(i.args.iter().take(1)).map(|&r| operand(r)));

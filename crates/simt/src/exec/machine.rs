@@ -227,7 +227,7 @@ fn add_profile(c: &mut Counters, p: &Profile) {
     c.device_bytes = p.device_bytes;
     c.device_lines = p.device_lines;
     c.group_lines = p.group_lines;
-    c.launch_lines = [p.launch[0].len() as u64, p.launch[1].len() as u64];
+    c.launch_lines = [p.lines[0].total(), p.lines[1].total()];
     c.threadgroup_bytes = p.threadgroup_bytes;
     c.threadgroup_passes = p.threadgroup_passes;
     c.bank_conflicts = p.bank_conflicts;

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use half::{bf16, f16};
-
 use super::cross::SCALAR;
 use super::group::{Env, Problem};
-use super::{Inst, LANES, OpFn, Warp, mem_checked, next};
+use super::lanes::{Avx2, Avx512, Longs, Portable, Simd, Words, get, put, read_row, write_row};
+use super::{Inst, Isa, LANES, OpFn, Warp, mem_checked, next};
 use crate::lower::sir::{Elem, Index, Mem, RmwOp, Space};
 use crate::lower::{TAG_PRIVATE, TAG_THREADGROUP};
 use crate::observe::{AccessKind, MemEvent, Observer};
@@ -67,6 +66,9 @@ pub fn pack(m: Mem, base_scalar: bool, index_scalar: bool, result_scalar: bool, 
         | rmw.map_or(0, |r| r as u32) << bits::RMW
 }
 
+fn index_of(c: u32) -> u32 {
+    (c >> bits::INDEX) & 3
+}
 pub(super) fn elem_of(c: u32) -> Elem {
     ELEMS[(c >> bits::ELEM & 7) as usize % ELEMS.len()]
 }
@@ -98,12 +100,9 @@ unsafe impl Send for View {}
 // SAFETY: as above.
 unsafe impl Sync for View {}
 
-/// Lane addresses.
-pub(super) type Addresses = [u64; LANES];
-
-/// Addresses of all lanes; those of lanes that do not run are meaningless.
+/// Longs of all lanes; those of lanes that do not run are meaningless.
 #[inline(always)]
-pub(super) unsafe fn addresses(w: *mut Warp, i: &Inst) -> Addresses {
+pub(super) unsafe fn addresses(w: *mut Warp, i: &Inst) -> Longs {
     // SAFETY: operands come from the assembler.
     unsafe {
         let c = i.c;
@@ -116,7 +115,7 @@ pub(super) unsafe fn addresses(w: *mut Warp, i: &Inst) -> Addresses {
                 *o = o.wrapping_add(b);
             }
         } else if wide {
-            let b = &*(*w).at::<Addresses>(i.a);
+            let b = &*(*w).at::<Longs>(i.a);
             for (o, b) in out.iter_mut().zip(b) {
                 *o = o.wrapping_add(*b);
             }
@@ -155,13 +154,34 @@ pub(super) unsafe fn addresses(w: *mut Warp, i: &Inst) -> Addresses {
 }
 
 /// Where one lane's access lands.
+#[derive(Clone, Copy)]
 pub(super) enum Place {
     /// Host address, flags of written bytes (or null), space.
     Host(*mut u8, *mut bool, Space),
+    /// Offset in the lane's private memory, flags of written bytes (or null).
+    Private(u32, *mut bool),
+    /// A fault has been reported.
     Refused,
 }
 
-/// Checks one lane's access and finds its host address.
+impl Place {
+    /// Flags of written bytes, or null.
+    pub(super) fn flags(self) -> *mut bool {
+        match self {
+            Self::Host(_, f, _) | Self::Private(_, f) => f,
+            Self::Refused => std::ptr::null_mut(),
+        }
+    }
+}
+
+/// Host address of a byte of a lane's private memory: words are interleaved by lane, so that lanes that use the same
+/// variable touch one row.
+#[inline(always)]
+fn private_byte(at: u32, lane: usize) -> usize {
+    (at as usize >> 2) * 4 * LANES + lane * 4 + (at as usize & 3)
+}
+
+/// Checks one lane's access and finds where it lands.
 #[inline(always)]
 pub(super) unsafe fn place<O: Observer>(
     w: *mut Warp,
@@ -194,7 +214,7 @@ pub(super) unsafe fn place<O: Observer>(
                 if at + size <= u64::from((*w).private_bytes) {
                     let from = lane * (*w).private_bytes as usize + at as usize;
                     let flags = if O::SANITIZE { (*w).private_init.add(from) } else { std::ptr::null_mut() };
-                    return Place::Host((*w).private.add(from), flags, space);
+                    return Place::Private(at as u32, flags);
                 }
             }
             _ => {
@@ -215,53 +235,202 @@ pub(super) unsafe fn place<O: Observer>(
     }
 }
 
-/// Reads one element into register bits.
+/// Reads the element `at` bytes into a place.
 #[inline(always)]
-pub(super) unsafe fn get(e: Elem, p: *const u8) -> u64 {
-    // SAFETY: the caller has checked `e.bytes()` bytes at `p`.
+pub(super) unsafe fn get_at(w: *mut Warp, e: Elem, p: Place, lane: usize, at: usize) -> u64 {
+    // SAFETY: `place` has checked the whole access.
     unsafe {
-        match e {
-            Elem::U8 => u64::from(*p),
-            Elem::U16 => u64::from(p.cast::<u16>().read_unaligned()),
-            Elem::F16 => u64::from(f16::from_bits(p.cast::<u16>().read_unaligned()).to_f32().to_bits()),
-            Elem::Bf16 => u64::from(p.cast::<u16>().read_unaligned()) << 16,
-            Elem::B32 => u64::from(p.cast::<u32>().read_unaligned()),
-            Elem::B64 => p.cast::<u64>().read_unaligned(),
+        match p {
+            Place::Host(p, ..) => get(e, p.add(at)),
+            Place::Private(from, _) => {
+                let mut raw = [0u8; 8];
+                for (k, b) in raw.iter_mut().enumerate().take(e.bytes() as usize) {
+                    *b = *(*w).private.add(private_byte(from + (at + k) as u32, lane));
+                }
+                get(e, raw.as_ptr())
+            }
+            Place::Refused => 0,
         }
     }
 }
 
-/// Writes one element from register bits.
+/// Writes the element `at` bytes into a place.
 #[inline(always)]
-pub(super) unsafe fn put(e: Elem, p: *mut u8, v: u64) {
-    // SAFETY: as `get`.
+pub(super) unsafe fn put_at(w: *mut Warp, e: Elem, p: Place, lane: usize, at: usize, v: u64) {
+    // SAFETY: as `get_at`.
     unsafe {
-        match e {
-            Elem::U8 => *p = v as u8,
-            Elem::U16 => p.cast::<u16>().write_unaligned(v as u16),
-            Elem::F16 => p.cast::<u16>().write_unaligned(f16::from_f32(f32::from_bits(v as u32)).to_bits()),
-            Elem::Bf16 => p.cast::<u16>().write_unaligned(bf16::from_f32(f32::from_bits(v as u32)).to_bits()),
-            Elem::B32 => p.cast::<u32>().write_unaligned(v as u32),
-            Elem::B64 => p.cast::<u64>().write_unaligned(v),
+        match p {
+            Place::Host(p, ..) => put(e, p.add(at), v),
+            Place::Private(from, _) => {
+                let mut raw = [0u8; 8];
+                put(e, raw.as_mut_ptr(), v);
+                for (k, b) in raw.iter().enumerate().take(e.bytes() as usize) {
+                    *(*w).private.add(private_byte(from + (at + k) as u32, lane)) = *b;
+                }
+            }
+            Place::Refused => {}
         }
     }
 }
 
-unsafe fn tell<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, addrs: &Addresses) {
+/// Addresses of the active lanes as a lowest one and distances from it, all below 2^31.
+struct Span {
+    lo: u64,
+    hi: u64,
+    rel: Words,
+}
+
+/// The addresses of an access in compact form; `None` when they are too far apart, or in a space decided lane by lane.
+#[inline(always)]
+unsafe fn span<I: Simd>(w: *mut Warp, i: &Inst, mask: u32) -> Option<Span> {
+    // SAFETY: operands come from the assembler.
+    unsafe {
+        let c = i.c;
+        let shift = c >> bits::SHIFT & 7;
+        let kind = c >> bits::INDEX & 3;
+        let base_scalar = c & bits::BASE_SCALAR != 0;
+        let index_scalar = c & bits::INDEX_SCALAR != 0;
+        match space_of(c) {
+            Space::Generic => None,
+            Space::Device => {
+                if !base_scalar || kind == 3 {
+                    return far_span(w, i, mask);
+                }
+                let base = (*(*w).at::<u64>(i.a)).wrapping_add(i.x);
+                if kind == 0 {
+                    return Some(Span { lo: base, hi: base, rel: [0; LANES] });
+                }
+                let bias = if kind == 1 { 0x8000_0000u32 } else { 0 };
+                let back = (i64::from(bias) << shift) as u64;
+                if index_scalar {
+                    let u = u64::from(*(*w).at::<u32>(i.b) ^ bias);
+                    let at = base.wrapping_add(u << shift).wrapping_sub(back);
+                    return Some(Span { lo: at, hi: at, rel: [0; LANES] });
+                }
+                let mut rel = *(*w).at::<Words>(i.b);
+                for r in &mut rel {
+                    *r ^= bias;
+                }
+                let (min, max) = I::bounds(&rel, mask);
+                if u64::from(max - min) << shift >= 1 << 31 {
+                    return None;
+                }
+                for r in &mut rel {
+                    *r = r.wrapping_sub(min) << shift;
+                }
+                let lo = base.wrapping_add(u64::from(min) << shift).wrapping_sub(back);
+                Some(Span { lo, hi: lo.wrapping_add(u64::from(max - min) << shift), rel })
+            }
+            Space::Threadgroup | Space::Private => {
+                // Offsets wrap in 32 bits, as the hardware's do.
+                let mut rel = if base_scalar {
+                    [(*(*w).at::<u32>(i.a)).wrapping_add(i.x as u32); LANES]
+                } else {
+                    (*(*w).at::<Words>(i.a)).map(|b| b.wrapping_add(i.x as u32))
+                };
+                if kind != 0 {
+                    if index_scalar {
+                        let k = *(*w).at::<u32>(i.b) << shift;
+                        for r in &mut rel {
+                            *r = r.wrapping_add(k);
+                        }
+                    } else {
+                        let k = &*(*w).at::<Words>(i.b);
+                        for (r, k) in rel.iter_mut().zip(k) {
+                            *r = r.wrapping_add(k << shift);
+                        }
+                    }
+                }
+                let (min, max) = I::bounds(&rel, mask);
+                if max - min >= 1 << 31 {
+                    return None;
+                }
+                for r in &mut rel {
+                    *r = r.wrapping_sub(min);
+                }
+                Some(Span { lo: u64::from(min), hi: u64::from(max), rel })
+            }
+        }
+    }
+}
+
+/// As `span`, for 64-bit bases or indices that differ by lane.
+#[inline(always)]
+unsafe fn far_span(w: *mut Warp, i: &Inst, mask: u32) -> Option<Span> {
+    // SAFETY: operands come from the assembler.
+    unsafe {
+        let a = addresses(w, i);
+        let (mut lo, mut hi) = (u64::MAX, 0u64);
+        for (l, &x) in a.iter().enumerate() {
+            let on = 0u64.wrapping_sub(u64::from(mask >> l & 1));
+            lo = lo.min(x | !on);
+            hi = hi.max(x & on);
+        }
+        if hi.wrapping_sub(lo) >= 1 << 31 {
+            return None;
+        }
+        let mut rel = [0u32; LANES];
+        for (r, x) in rel.iter_mut().zip(a) {
+            *r = x.wrapping_sub(lo) as u32;
+        }
+        Some(Span { lo, hi, rel })
+    }
+}
+
+/// Host address of the lowest byte of a span of device or threadgroup memory, and its flags; `None` when not all of it
+/// lies in one place that may be used so.
+#[inline(always)]
+unsafe fn resolve<O: Observer>(w: *mut Warp, c: u32, s: &Span, size: u64, write: bool) -> Option<(*mut u8, *mut bool)> {
+    // SAFETY: as `place`.
+    unsafe {
+        let env = &*(*w).env.cast::<Env<'_, O>>();
+        if space_of(c) == Space::Threadgroup {
+            return (s.hi + size <= u64::from(env.threadgroup_len))
+                .then(|| (env.threadgroup.add(s.lo as usize), std::ptr::null_mut()));
+        }
+        let v = env.view(s.lo);
+        let off = (s.lo & ((1 << 40) - 1)).wrapping_sub(1 << 39);
+        let end = off.checked_add(s.hi.wrapping_sub(s.lo))?.checked_add(size)?;
+        if end > v.len || (write && v.read_only) {
+            return None;
+        }
+        let flags = if v.written.is_null() { v.written } else { v.written.add(off as usize) };
+        Some((v.ptr.add(off as usize), flags))
+    }
+}
+
+/// Tells the observer of an access whose addresses are a span.
+#[inline(always)]
+unsafe fn tell<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, s: &Span) {
     // SAFETY: as `place`.
     unsafe {
         let env = &mut *(*w).env.cast::<Env<'_, O>>();
-        let bytes = elem_of(i.c).bytes() * count_of(i.c) as u32;
-        let space = match space_of(i.c) {
-            Space::Generic => {
-                let first = addrs[(*w).mask.trailing_zeros() as usize & 31];
-                match first & (3 << 60) {
-                    TAG_THREADGROUP => Space::Threadgroup,
-                    TAG_PRIVATE => Space::Private,
-                    _ => Space::Device,
-                }
-            }
-            s => s,
+        let event = MemEvent {
+            kind,
+            space: space_of(i.c),
+            point: i.id,
+            group: env.group_index,
+            simdgroup: (*w).index,
+            bytes: elem_of(i.c).bytes() * count_of(i.c) as u32,
+            mask: (*w).mask,
+            base: s.lo,
+            last: s.hi,
+            offsets: &s.rel,
+        };
+        env.observer.access(&event);
+    }
+}
+
+/// Tells the observer of one lane's access.
+unsafe fn tell_lane<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, lane: usize, address: u64) {
+    // SAFETY: as `place`.
+    unsafe {
+        let env = &mut *(*w).env.cast::<Env<'_, O>>();
+        let (space, base) = match (space_of(i.c), address & (3 << 60)) {
+            (Space::Generic, TAG_THREADGROUP) => (Space::Threadgroup, address & 0xffff_ffff),
+            (Space::Generic, TAG_PRIVATE) => (Space::Private, address & 0xffff_ffff),
+            (Space::Generic, _) => (Space::Device, address),
+            (s, _) => (s, address),
         };
         let event = MemEvent {
             kind,
@@ -269,9 +438,11 @@ unsafe fn tell<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, addrs: &Ad
             point: i.id,
             group: env.group_index,
             simdgroup: (*w).index,
-            bytes,
-            mask: (*w).mask,
-            addresses: addrs,
+            bytes: elem_of(i.c).bytes() * count_of(i.c) as u32,
+            mask: 1 << lane,
+            base,
+            last: base,
+            offsets: &[0; LANES],
         };
         env.observer.access(&event);
     }
@@ -292,7 +463,7 @@ pub(super) unsafe fn done<O: Observer>(w: *mut Warp, i: &Inst) -> *const Inst {
     }
 }
 
-pub(super) unsafe fn aligned<O: Observer>(w: *mut Warp, i: &Inst, addrs: &Addresses) {
+pub(super) unsafe fn aligned<O: Observer>(w: *mut Warp, i: &Inst, addrs: &Longs) {
     // SAFETY: as `place`.
     unsafe {
         let log = i.c >> bits::ALIGN & 31;
@@ -311,43 +482,221 @@ pub(super) unsafe fn aligned<O: Observer>(w: *mut Warp, i: &Inst, addrs: &Addres
     }
 }
 
+/// Pointer to the value of a store's operand, splatted into `tmp` when it is a scalar.
+#[inline(always)]
+unsafe fn words(w: *mut Warp, s: u32) -> Words {
+    // SAFETY: operands come from the assembler.
+    unsafe { if s & SCALAR != 0 { [*(*w).at::<u32>(s & !SCALAR); LANES] } else { *(*w).at::<Words>(s) } }
+}
+
 /// `a`, `b`: base, index; `c`: packed operand; `x`: offset; `lists[d..]`: results.
-unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
-    // SAFETY: operands come from the assembler, addresses are checked by `place`.
+#[inline(always)]
+unsafe fn load<O: Observer, I: Simd, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
+    // SAFETY: operands come from the assembler; whatever is not checked here is checked by `load_slow`.
     unsafe {
         let i = &*i;
         let e = ELEMS[E];
         let n = count_of(i.c);
         let step = e.bytes() as usize;
-        let size = (step * n) as u64;
-        let addrs = addresses(w, i);
-        if O::EVENTS {
-            tell::<O>(w, i, AccessKind::Load, &addrs);
-        }
-        let list = (*w).lists.add(i.d as usize);
         let mask = (*w).mask;
         if i.c & bits::RESULT_SCALAR != 0 {
-            let lane = mask.trailing_zeros() as usize & 31;
-            let p = place::<O>(w, i, lane, addrs[lane], size, false);
-            for k in 0..n {
-                let v = match p {
-                    Place::Host(p, ..) => get(e, p.add(k * step)),
-                    Place::Refused => 0,
-                };
-                *(*w).at::<u64>(*list.add(k) & !SCALAR) = v;
-            }
-            return done::<O>(w, i);
+            return load_scalar::<O, E>(w, i);
         }
-        let mut m = mask;
+        let Some(s) = span::<I>(w, i, mask) else { return load_slow::<O, E>(w, i) };
+        let size = (step * n) as u64;
+        let list = (*w).lists.add(i.d as usize);
+        if space_of(i.c) == Space::Private {
+            return load_private::<O, I, E>(w, i, &s);
+        }
+        let Some((p, _)) = resolve::<O>(w, i.c, &s, size, false) else { return load_slow::<O, E>(w, i) };
+        if O::EVENTS {
+            tell::<O>(w, i, AccessKind::Load, &s);
+        }
+        let same = s.lo == s.hi;
+        if e.bytes() == 8 {
+            for k in 0..n {
+                let d = (*w).at::<u64>(*list.add(k));
+                let mut m = mask;
+                while m != 0 {
+                    let l = m.trailing_zeros() as usize;
+                    m &= m - 1;
+                    *d.add(l) = get(e, p.add(s.rel[l] as usize + k * 8));
+                }
+            }
+            return next(i);
+        }
+        if same {
+            for k in 0..n {
+                let v = get(e, p.add(k * step)) as u32;
+                *(*w).at::<Words>(*list.add(k)) = [v; LANES];
+            }
+            return next(i);
+        }
+        if n == 1 && mask == u32::MAX && s.hi - s.lo == 31 * step as u64 && I::is_ramp(&s.rel, 0, step as u32, mask) {
+            read_row(e, p, (*w).at(*list));
+            return next(i);
+        }
+        if e == Elem::B32 {
+            for k in 0..n {
+                I::gather(p.add(k * 4), &s.rel, mask, (*w).at(*list.add(k)));
+            }
+            return next(i);
+        }
+        if step == 2 && n.is_multiple_of(2) {
+            // Pairs of 16-bit elements come as words.
+            for k in (0..n).step_by(2) {
+                let mut both = [0u32; LANES];
+                I::gather(p.add(k * 2), &s.rel, mask, &raw mut both);
+                *(*w).at::<Words>(*list.add(k)) = both.map(|x| widen(e, x & 0xffff));
+                *(*w).at::<Words>(*list.add(k + 1)) = both.map(|x| widen(e, x >> 16));
+            }
+            return next(i);
+        }
+        for k in 0..n {
+            let d = (*w).at::<u32>(*list.add(k));
+            let mut m = mask;
+            while m != 0 {
+                let l = m.trailing_zeros() as usize;
+                m &= m - 1;
+                *d.add(l) = get(e, p.add(s.rel[l] as usize + k * step)) as u32;
+            }
+        }
+        next(i)
+    }
+}
+
+/// 16 bits of memory to register form.
+#[inline(always)]
+fn widen(e: Elem, x: u32) -> u32 {
+    match e {
+        Elem::F16 => crate::semantics::f16_to_f32(x as u16),
+        Elem::Bf16 => x << 16,
+        _ => x,
+    }
+}
+
+/// Register form to 16 bits of memory.
+#[inline(always)]
+fn narrow(e: Elem, x: u32) -> u32 {
+    match e {
+        Elem::F16 => u32::from(crate::semantics::f32_to_f16(x)),
+        Elem::Bf16 => u32::from(crate::semantics::f32_to_bf16(x)),
+        _ => x & 0xffff,
+    }
+}
+
+/// One address for all lanes, one result.
+unsafe fn load_scalar<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *const Inst {
+    // SAFETY: as `load`.
+    unsafe {
+        let e = ELEMS[E];
+        let n = count_of(i.c);
+        let step = e.bytes() as usize;
+        let mask = (*w).mask;
+        let lane = mask.trailing_zeros() as usize & 31;
+        let at = if i.c & bits::BASE_SCALAR != 0 && (index_of(i.c) == 0 || i.c & bits::INDEX_SCALAR != 0) {
+            scalar_address(w, i)
+        } else {
+            addresses(w, i)[lane]
+        };
+        let p = place::<O>(w, i, lane, at, (step * n) as u64, false);
+        if O::EVENTS && !matches!(p, Place::Refused) {
+            tell::<O>(w, i, AccessKind::Load, &Span { lo: at, hi: at, rel: [0; LANES] });
+        }
+        let list = (*w).lists.add(i.d as usize);
+        for k in 0..n {
+            *(*w).at::<u64>(*list.add(k) & !SCALAR) = get_at(w, e, p, lane, k * step);
+        }
+        done::<O>(w, i)
+    }
+}
+
+/// The address when base and index are scalars.
+#[inline(always)]
+unsafe fn scalar_address(w: *mut Warp, i: &Inst) -> u64 {
+    // SAFETY: operands come from the assembler.
+    unsafe {
+        let wide = matches!(space_of(i.c), Space::Device | Space::Generic);
+        let shift = i.c >> bits::SHIFT & 7;
+        let base = if wide { *(*w).at::<u64>(i.a) } else { u64::from(*(*w).at::<u32>(i.a)) };
+        let index = match i.c >> bits::INDEX & 3 {
+            0 => 0,
+            1 => *(*w).at::<u32>(i.b) as i32 as i64 as u64,
+            2 => u64::from(*(*w).at::<u32>(i.b)),
+            _ => *(*w).at::<u64>(i.b),
+        };
+        let a = base.wrapping_add(index << shift).wrapping_add(i.x);
+        if wide { a } else { a & 0xffff_ffff }
+    }
+}
+
+/// Private memory whose elements lie in words of their own.
+#[inline(always)]
+unsafe fn load_private<O: Observer, I: Simd, const E: usize>(w: *mut Warp, i: &Inst, s: &Span) -> *const Inst {
+    // SAFETY: as `load`.
+    unsafe {
+        let e = ELEMS[E];
+        let n = count_of(i.c);
+        let size = (e.bytes() as usize * n) as u64;
+        let list = (*w).lists.add(i.d as usize);
+        let mask = (*w).mask;
+        if e != Elem::B32 || s.hi + size > u64::from((*w).private_bytes) || !words_aligned(s, mask) {
+            return load_slow::<O, E>(w, i);
+        }
+        if O::EVENTS {
+            tell::<O>(w, i, AccessKind::Load, s);
+        }
+        let row = (*w).private.add(s.lo as usize * LANES);
+        if s.lo == s.hi {
+            for k in 0..n {
+                *(*w).at::<Words>(*list.add(k)) = row.add(k * 4 * LANES).cast::<Words>().read();
+            }
+        } else {
+            let rel = interleave(&s.rel);
+            for k in 0..n {
+                I::gather(row.add(k * 4 * LANES), &rel, mask, (*w).at(*list.add(k)));
+            }
+        }
+        next(i)
+    }
+}
+
+/// Do all active lanes of a span start at whole words?
+#[inline(always)]
+fn words_aligned(s: &Span, mask: u32) -> bool {
+    let mut low = s.lo as u32;
+    for (l, r) in s.rel.iter().enumerate() {
+        low |= r & 0u32.wrapping_sub(mask >> l & 1);
+    }
+    low.is_multiple_of(4)
+}
+
+/// Distances in interleaved private memory from the row of the lowest word.
+#[inline(always)]
+fn interleave(rel: &Words) -> Words {
+    std::array::from_fn(|l| rel[l].wrapping_mul(LANES as u32).wrapping_add(4 * l as u32))
+}
+
+/// Lane by lane, with a fault for each lane that misses.
+#[cold]
+unsafe fn load_slow<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *const Inst {
+    // SAFETY: as `load`.
+    unsafe {
+        let e = ELEMS[E];
+        let n = count_of(i.c);
+        let step = e.bytes() as usize;
+        let addrs = addresses(w, i);
+        let list = (*w).lists.add(i.d as usize);
+        let mut m = (*w).mask;
         while m != 0 {
             let lane = m.trailing_zeros() as usize;
             m &= m - 1;
-            let p = place::<O>(w, i, lane, addrs[lane], size, false);
+            let p = place::<O>(w, i, lane, addrs[lane], (step * n) as u64, false);
+            if O::EVENTS && !matches!(p, Place::Refused) {
+                tell_lane::<O>(w, i, AccessKind::Load, lane, addrs[lane]);
+            }
             for k in 0..n {
-                let v = match p {
-                    Place::Host(p, ..) => get(e, p.add(k * step)),
-                    Place::Refused => 0,
-                };
+                let v = get_at(w, e, p, lane, k * step);
                 let d = *list.add(k);
                 if e.bytes() == 8 {
                     *(*w).at::<u64>(d).add(lane) = v;
@@ -361,38 +710,129 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
 }
 
 /// As `load`; `lists[d..]`: values, scalars marked.
-unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
+#[inline(always)]
+unsafe fn store<O: Observer, I: Simd, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
     // SAFETY: as `load`.
     unsafe {
         let i = &*i;
         let e = ELEMS[E];
         let n = count_of(i.c);
         let step = e.bytes() as usize;
-        let size = (step * n) as u64;
-        let addrs = addresses(w, i);
-        if O::EVENTS {
-            tell::<O>(w, i, AccessKind::Store, &addrs);
+        let mask = (*w).mask;
+        let Some(s) = span::<I>(w, i, mask) else { return store_slow::<O, E>(w, i) };
+        let size = step * n;
+        let list = (*w).lists.add(i.d as usize);
+        if space_of(i.c) == Space::Private {
+            return store_private::<O, I, E>(w, i, &s);
         }
+        if e.bytes() == 8 {
+            return store_slow::<O, E>(w, i);
+        }
+        let Some((p, flags)) = resolve::<O>(w, i.c, &s, size as u64, true) else { return store_slow::<O, E>(w, i) };
+        if O::EVENTS {
+            tell::<O>(w, i, AccessKind::Store, &s);
+        }
+        let full = mask == u32::MAX;
+        if n == 1 && full && s.hi - s.lo == 31 * step as u64 && I::is_ramp(&s.rel, 0, step as u32, mask) {
+            write_row(e, p, &words(w, *list));
+            if !flags.is_null() {
+                flags.write_bytes(1, step * LANES);
+            }
+            return next(i);
+        }
+        if e == Elem::B32 {
+            for k in 0..n {
+                I::scatter(p.add(k * 4), &s.rel, mask, &words(w, *list.add(k)));
+            }
+        } else if step == 2 && n.is_multiple_of(2) {
+            for k in (0..n).step_by(2) {
+                let (lo, hi) = (words(w, *list.add(k)), words(w, *list.add(k + 1)));
+                let both: Words = std::array::from_fn(|l| narrow(e, lo[l]) | narrow(e, hi[l]) << 16);
+                I::scatter(p.add(k * 2), &s.rel, mask, &both);
+            }
+        } else {
+            for k in 0..n {
+                let v = words(w, *list.add(k));
+                let mut m = mask;
+                while m != 0 {
+                    let l = m.trailing_zeros() as usize;
+                    m &= m - 1;
+                    put(e, p.add(s.rel[l] as usize + k * step), u64::from(v[l]));
+                }
+            }
+        }
+        if !flags.is_null() {
+            let mut m = mask;
+            while m != 0 {
+                let l = m.trailing_zeros() as usize;
+                m &= m - 1;
+                flags.add(s.rel[l] as usize).write_bytes(1, size);
+            }
+        }
+        next(i)
+    }
+}
+
+/// As `load_private`.
+#[inline(always)]
+unsafe fn store_private<O: Observer, I: Simd, const E: usize>(w: *mut Warp, i: &Inst, s: &Span) -> *const Inst {
+    // SAFETY: as `load`.
+    unsafe {
+        let e = ELEMS[E];
+        let n = count_of(i.c);
+        let size = (e.bytes() as usize * n) as u64;
+        let list = (*w).lists.add(i.d as usize);
+        let mask = (*w).mask;
+        if e != Elem::B32 || s.hi + size > u64::from((*w).private_bytes) || !words_aligned(s, mask) {
+            return store_slow::<O, E>(w, i);
+        }
+        if O::EVENTS {
+            tell::<O>(w, i, AccessKind::Store, s);
+        }
+        let row = (*w).private.add(s.lo as usize * LANES);
+        if s.lo == s.hi && mask == u32::MAX {
+            for k in 0..n {
+                row.add(k * 4 * LANES).cast::<Words>().write(words(w, *list.add(k)));
+            }
+        } else {
+            let rel = interleave(&s.rel);
+            for k in 0..n {
+                I::scatter(row.add(k * 4 * LANES), &rel, mask, &words(w, *list.add(k)));
+            }
+        }
+        next(i)
+    }
+}
+
+/// As `load_slow`.
+#[cold]
+unsafe fn store_slow<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *const Inst {
+    // SAFETY: as `load`.
+    unsafe {
+        let e = ELEMS[E];
+        let n = count_of(i.c);
+        let step = e.bytes() as usize;
+        let size = step * n;
+        let addrs = addresses(w, i);
         let list = (*w).lists.add(i.d as usize);
         let mut m = (*w).mask;
         while m != 0 {
             let lane = m.trailing_zeros() as usize;
             m &= m - 1;
-            let Place::Host(p, flags, _) = place::<O>(w, i, lane, addrs[lane], size, true) else { continue };
-            for k in 0..n {
-                let s = *list.add(k);
-                let at = if s & SCALAR != 0 { 0 } else { lane };
-                let v = if e.bytes() == 8 {
-                    *(*w).at::<u64>(s & !SCALAR).add(at)
-                } else {
-                    u64::from(*(*w).at::<u32>(s & !SCALAR).add(at))
-                };
-                put(e, p.add(k * step), v);
+            let p = place::<O>(w, i, lane, addrs[lane], size as u64, true);
+            if matches!(p, Place::Refused) {
+                continue;
             }
+            if O::EVENTS {
+                tell_lane::<O>(w, i, AccessKind::Store, lane, addrs[lane]);
+            }
+            for k in 0..n {
+                let v = lane_value(w, *list.add(k), lane, e.bytes() == 8);
+                put_at(w, e, p, lane, k * step, v);
+            }
+            let flags = p.flags();
             if !flags.is_null() {
-                for k in 0..size as usize {
-                    *flags.add(k) = true;
-                }
+                flags.write_bytes(1, size);
             }
         }
         done::<O>(w, i)
@@ -457,7 +897,16 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
         let size = if wide { 8u64 } else { 4 };
         let addrs = addresses(w, i);
         if O::EVENTS {
-            tell::<O>(w, i, AccessKind::Atomic, &addrs);
+            match span::<Portable>(w, i, (*w).mask) {
+                Some(s) => tell::<O>(w, i, AccessKind::Atomic, &s),
+                None => {
+                    for (lane, &a) in addrs.iter().enumerate() {
+                        if (*w).mask >> lane & 1 == 1 {
+                            tell_lane::<O>(w, i, AccessKind::Atomic, lane, a);
+                        }
+                    }
+                }
+            }
         }
         let list = (*w).lists.add(i.d as usize);
         let mut success = 0u32;
@@ -470,11 +919,12 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
                 env.problem(w, i.id, lane, Problem::Misaligned { address: addrs[lane], align: size, size });
                 continue;
             }
-            let Place::Host(p, flags, space) = place::<O>(w, i, lane, addrs[lane], size, true) else { continue };
-            if p as u64 & (size - 1) != 0 {
-                // Buffers start aligned, so this is a private or threadgroup base; both are aligned too.
-                continue;
-            }
+            let (p, flags, space) = match place::<O>(w, i, lane, addrs[lane], size, true) {
+                Place::Host(p, flags, space) => (p, flags, space),
+                // A word of private memory is one word on the host; wider atomics on it are refused by the lowering.
+                Place::Private(at, flags) if !wide => ((*w).private.add(private_byte(at, lane)), flags, Space::Private),
+                _ => continue,
+            };
             let values = list.add(if CAS { 2 } else { 1 });
             if O::SANITIZE {
                 mem_checked::before_atomic::<O>(w, i, lane, addrs[lane], size as u32, space);
@@ -529,33 +979,68 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
     }
 }
 
+/// Copies of `load` and `store` for each host instruction set.
+macro_rules! copies {
+    ($($body:ident: $portable:ident $avx2:ident $avx512:ident;)*) => {$(
+        unsafe fn $portable<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
+            // SAFETY: as the body.
+            unsafe { $body::<O, Portable, E>(w, i) }
+        }
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,f16c"))]
+        unsafe fn $avx2<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
+            // SAFETY: as the body; picked only where the features are present.
+            unsafe { $body::<O, Avx2, E>(w, i) }
+        }
+        #[cfg_attr(
+            target_arch = "x86_64",
+            target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+        )]
+        unsafe fn $avx512<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
+            // SAFETY: as the body; picked only where the features are present.
+            unsafe { $body::<O, Avx512, E>(w, i) }
+        }
+    )*};
+}
+
+copies! {
+    load: load_portable load_avx2 load_avx512;
+    store: store_portable store_avx2 store_avx512;
+}
+
+macro_rules! by_elem {
+    ($e:expr, $f:ident, $o:ident) => {
+        match $e {
+            Elem::U8 => $f::<$o, 0>,
+            Elem::U16 => $f::<$o, 1>,
+            Elem::F16 => $f::<$o, 2>,
+            Elem::Bf16 => $f::<$o, 3>,
+            Elem::B32 => $f::<$o, 4>,
+            Elem::B64 => $f::<$o, 5>,
+        }
+    };
+}
+
 /// The function of a load.
-pub fn select_load<O: Observer>(e: Elem) -> OpFn {
+pub fn select_load<O: Observer>(e: Elem, isa: Isa) -> OpFn {
     if O::SANITIZE {
         return mem_checked::select_load::<O>(e);
     }
-    match e {
-        Elem::U8 => load::<O, 0>,
-        Elem::U16 => load::<O, 1>,
-        Elem::F16 => load::<O, 2>,
-        Elem::Bf16 => load::<O, 3>,
-        Elem::B32 => load::<O, 4>,
-        Elem::B64 => load::<O, 5>,
+    match isa {
+        Isa::Generic => by_elem!(e, load_portable, O),
+        Isa::Avx2 => by_elem!(e, load_avx2, O),
+        Isa::Avx512 => by_elem!(e, load_avx512, O),
     }
 }
 
 /// The function of a store.
-pub fn select_store<O: Observer>(e: Elem) -> OpFn {
+pub fn select_store<O: Observer>(e: Elem, isa: Isa) -> OpFn {
     if O::SANITIZE {
         return mem_checked::select_store::<O>(e);
     }
-    match e {
-        Elem::U8 => store::<O, 0>,
-        Elem::U16 => store::<O, 1>,
-        Elem::F16 => store::<O, 2>,
-        Elem::Bf16 => store::<O, 3>,
-        Elem::B32 => store::<O, 4>,
-        Elem::B64 => store::<O, 5>,
+    match isa {
+        Isa::Generic => by_elem!(e, store_portable, O),
+        Isa::Avx2 => by_elem!(e, store_avx2, O),
+        Isa::Avx512 => by_elem!(e, store_avx512, O),
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::cross::SCALAR;
 use super::group::{Env, Use};
-use super::mem::{ELEMS, Place, addresses, aligned, bits, count_of, done, get, place, put};
+use super::lanes::put;
+use super::mem::{ELEMS, Place, addresses, aligned, bits, count_of, done, get_at, lane_value, place, put_at};
 use super::taint;
 use super::{Inst, OpFn, Warp};
 use crate::lower::sir::{Elem, Space};
@@ -110,7 +111,9 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
             let lane = m.trailing_zeros() as usize;
             m &= m - 1;
             let p = place::<O>(w, i, lane, addrs[lane], size as u64, false);
-            if let Place::Host(_, _, space) = p {
+            if let Place::Host(_, _, space) = p
+                && space != Space::Private
+            {
                 let a = LaneAccess {
                     kind,
                     address: address_in(space, addrs[lane]),
@@ -123,15 +126,11 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
                 watch::<O>(w, space, &a);
             }
             for (k, fresh) in fresh.iter_mut().enumerate().take(n) {
-                let v = match p {
-                    Place::Host(p, flags, _) => {
-                        if !flags.is_null() && (0..step).any(|b| !*flags.add(k * step + b)) {
-                            *fresh |= 1 << lane;
-                        }
-                        get(e, p.add(k * step))
-                    }
-                    Place::Refused => 0,
-                };
+                let flags = p.flags();
+                if !flags.is_null() && (0..step).any(|b| !*flags.add(k * step + b)) {
+                    *fresh |= 1 << lane;
+                }
+                let v = get_at(w, e, p, lane, k * step);
                 let d = *list.add(k);
                 if scalar {
                     *(*w).at::<u64>(d & !SCALAR) = v;
@@ -176,43 +175,46 @@ unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *c
         while m != 0 {
             let lane = m.trailing_zeros() as usize;
             m &= m - 1;
-            let Place::Host(p, flags, space) = place::<O>(w, i, lane, addrs[lane], size as u64, true) else {
+            let p = place::<O>(w, i, lane, addrs[lane], size as u64, true);
+            if matches!(p, Place::Refused) {
                 continue;
-            };
+            }
+            let device = matches!(p, Place::Host(_, _, Space::Device));
+            let flags = p.flags();
             // At most four words or two double words.
-            let mut new = [0u8; 16];
-            for k in 0..n {
+            let mut values = [0u64; 4];
+            for (k, v) in values.iter_mut().enumerate().take(n) {
                 let s = *list.add(k);
-                let at = if s & SCALAR != 0 { 0 } else { lane };
-                let v = if e.bytes() == 8 {
-                    *(*w).at::<u64>(s & !SCALAR).add(at)
-                } else {
-                    u64::from(*(*w).at::<u32>(s & !SCALAR).add(at))
-                };
-                put(e, new.as_mut_ptr().add(k * step), v);
+                *v = lane_value(w, s, lane, e.bytes() == 8);
                 let slot = (s & !SCALAR) / 4;
                 let t = taint::get(w, slot) & 1 << lane;
-                if t != 0 && space == Space::Device {
+                if t != 0 && device {
                     taint::used::<O>(w, slot, t, i.id, Use::Store);
                 }
                 if !flags.is_null() {
-                    for b in 0..step {
-                        *flags.add(k * step + b) = t == 0 || space == Space::Device;
-                    }
+                    flags.add(k * step).write_bytes(u8::from(t == 0 || device), step);
                 }
             }
-            let old = std::slice::from_raw_parts(p, size);
-            let a = LaneAccess {
-                kind: if atomic { AccessKind::Atomic } else { AccessKind::Store },
-                address: address_in(space, addrs[lane]),
-                bytes: size as u32,
-                thread: thread((*w).index, lane),
-                point: i.id,
-                writes: true,
-                change: if atomic { None } else { Some((old, &new[..size])) },
-            };
-            watch::<O>(w, space, &a);
-            std::ptr::copy_nonoverlapping(new.as_ptr(), p, size);
+            if let Place::Host(host, _, space) = p {
+                let mut new = [0u8; 16];
+                for (k, v) in values.iter().enumerate().take(n) {
+                    put(e, new.as_mut_ptr().add(k * step), *v);
+                }
+                let old = std::slice::from_raw_parts(host, size);
+                let a = LaneAccess {
+                    kind: if atomic { AccessKind::Atomic } else { AccessKind::Store },
+                    address: address_in(space, addrs[lane]),
+                    bytes: size as u32,
+                    thread: thread((*w).index, lane),
+                    point: i.id,
+                    writes: true,
+                    change: if atomic { None } else { Some((old, &new[..size])) },
+                };
+                watch::<O>(w, space, &a);
+            }
+            for (k, v) in values.iter().enumerate().take(n) {
+                put_at(w, e, p, lane, k * step, *v);
+            }
         }
         drain::<O>(w);
         done::<O>(w, i)

@@ -15,6 +15,7 @@ mod buffer;
 mod control;
 mod cross;
 mod group;
+mod lanes;
 mod machine;
 mod mem;
 mod mem_checked;

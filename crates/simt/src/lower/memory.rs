@@ -448,7 +448,7 @@ impl<'m> Builder<'m> {
     fn atomic_mem(&self, ty: &Type, space: Space) -> Result<(Mem, Class), LowerError> {
         let (elem, class) = match self.m.resolve(ty) {
             Type::Int(32) | Type::Float => (Elem::B32, Class::B32),
-            Type::Int(64) => (Elem::B64, Class::B64),
+            Type::Int(64) if space != Space::Private => (Elem::B64, Class::B64),
             _ => return Err(LowerError::unsupported("an atomic of this type (32 and 64 bits there are)")),
         };
         let mem = Mem {

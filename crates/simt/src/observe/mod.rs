@@ -1,6 +1,7 @@
 //! Observers: what watches a run. The machine tells them of memory accesses and synchronisation; they cannot change what
 //! a kernel computes. Knows addresses and program points, not instructions.
 
+mod lines;
 mod profile;
 pub mod race;
 mod sanitize;
@@ -38,10 +39,27 @@ pub struct MemEvent<'a> {
     pub simdgroup: u32,
     /// Bytes per lane.
     pub bytes: u32,
-    /// Lanes that take part.
+    /// Lanes that take part, at least one.
     pub mask: u32,
-    /// Address by lane: for device memory the buffer's number in bits 40 and up (see [`buffer_of`]), else an offset.
-    pub addresses: &'a [u64; 32],
+    /// Lowest address: for device memory the buffer's number in bits 40 and up (see [`buffer_of`]), else an offset.
+    pub base: u64,
+    /// Highest address that a lane starts at.
+    pub last: u64,
+    /// Distance of each lane from `base`; meaningless outside the mask.
+    pub offsets: &'a [u32; 32],
+}
+
+impl MemEvent<'_> {
+    /// Address of a lane.
+    pub fn address(&self, lane: usize) -> u64 {
+        self.base + u64::from(self.offsets.get(lane).copied().unwrap_or(0))
+    }
+
+    /// Lanes that take part, in order.
+    pub fn lanes(&self) -> impl Iterator<Item = usize> {
+        let mask = self.mask;
+        (0..32).filter(move |l| mask >> l & 1 == 1)
+    }
 }
 
 /// Buffer number and byte offset of a device address. Numbers are those of [`crate::BufferId`] plus one; arguments
