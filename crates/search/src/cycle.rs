@@ -111,7 +111,9 @@ impl Cycle<'_> {
                 Written::Candidate { id, record, refused, repairs } => {
                     let (attempt, tried) = self.evaluate(name, id, record, refused, repairs, best.as_ref())?;
                     streak = if attempt.improved { 0 } else { streak + 1 };
-                    self.tried.push((tried.id.clone(), format!("{}: {}", attempt.status, attempt.summary)));
+                    let time =
+                        attempt.time.as_ref().map_or_else(String::new, |t| format!(" ({:.1} {})", t.value, t.unit));
+                    self.tried.push((tried.id.clone(), format!("{}: {}{time}", attempt.status, attempt.summary)));
                     let improved = attempt.improved;
                     self.attempts.push(attempt);
                     if improved {
@@ -182,7 +184,9 @@ impl Cycle<'_> {
             step,
             state: self.state,
             base: self.open.base.as_ref(),
+            cycle,
             attempt,
+            repair,
             tried: &self.tried,
             cancel: self.recorder.cancel(),
         });
@@ -339,8 +343,9 @@ fn give_up(
 
 /// What the last attempt of a series without a passing candidate says: status, one sentence, the candidate.
 pub fn last_failure(report: &CycleReport) -> (String, String, Option<CandidateId>) {
-    // The coder's "nothing more" says less than what failed before it.
-    let telling = report.attempts.iter().rev().find(|a| a.status != "nothing").or(report.attempts.last());
+    // The coder's "nothing more" and a repetition say less than what failed before them.
+    let says = |a: &&Attempt| !matches!(a.status.as_str(), "nothing" | "duplicate");
+    let telling = report.attempts.iter().rev().find(says).or(report.attempts.last());
     telling.map_or_else(
         || ("nothing".to_owned(), "no attempt was made".to_owned(), None),
         |a| (a.status.clone(), a.summary.clone(), a.candidate.clone()),

@@ -59,10 +59,21 @@ pub enum SearchError {
 pub fn start(
     players: &Players<'_>,
     config: SearchConfig,
+    premises: Premises,
+    naive: Option<(Candidate, Option<Plan>)>,
+    journal: Journal,
+) -> Result<RunState, SearchError> {
+    Ok(start_keeping(players, config, premises, naive, journal)?.0)
+}
+
+/// [`start`] that gives the journal back.
+pub(crate) fn start_keeping(
+    players: &Players<'_>,
+    config: SearchConfig,
     mut premises: Premises,
     naive: Option<(Candidate, Option<Plan>)>,
     mut journal: Journal,
-) -> Result<RunState, SearchError> {
+) -> Result<(RunState, Journal), SearchError> {
     premises.naive = naive.as_ref().map(|(c, _)| c.id());
     let mut events = vec![Event::Started { config, premises }];
     if let Some((candidate, plan)) = naive {
@@ -86,9 +97,18 @@ pub fn start(
 /// Goes on with a run. `change` may widen the budget; the other settings stay unless it changes them.
 pub fn resume(
     players: &Players<'_>,
-    mut journal: Journal,
+    journal: Journal,
     change: impl FnOnce(&mut SearchConfig),
 ) -> Result<RunState, SearchError> {
+    Ok(resume_keeping(players, journal, change)?.0)
+}
+
+/// [`resume`] that gives the journal back.
+pub(crate) fn resume_keeping(
+    players: &Players<'_>,
+    mut journal: Journal,
+    change: impl FnOnce(&mut SearchConfig),
+) -> Result<(RunState, Journal), SearchError> {
     let mut state = RunState::fold(&journal.events()?)?;
     let mut config = state.config.clone();
     change(&mut config);
@@ -193,7 +213,7 @@ fn reached(state: &RunState, elapsed_s: f64) -> Option<Stop> {
     (state.evaluations >= budget.evaluations).then_some(Stop::Evaluations)
 }
 
-fn drive(players: &Players<'_>, journal: Journal, state: RunState) -> Result<RunState, SearchError> {
+fn drive(players: &Players<'_>, journal: Journal, state: RunState) -> Result<(RunState, Journal), SearchError> {
     let began = Instant::now();
     let before = state.elapsed_s;
     let recorder = Recorder::new(journal, state, players.observer, players.evaluator, players.cancel);

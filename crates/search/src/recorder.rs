@@ -158,9 +158,10 @@ impl<'a> Recorder<'a> {
         self.cancel
     }
 
-    /// Ends the recording and gives the state.
-    pub fn finish(self) -> RunState {
-        self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).state
+    /// Ends the recording and gives the state and the journal.
+    pub fn finish(self) -> (RunState, Journal) {
+        let inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (inner.state, inner.journal)
     }
 
     /// The event that keeps a candidate, unless it is kept already.

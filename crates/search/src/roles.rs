@@ -181,8 +181,12 @@ pub struct CodeRequest<'a> {
     pub state: &'a RunState,
     /// The parent's candidate, if there is one.
     pub base: Option<&'a CandidateId>,
+    /// Running number of the work on the action.
+    pub cycle: u32,
     /// 1-based attempt within this series.
     pub attempt: u32,
+    /// 0 for the first answer of the attempt, then repairs.
+    pub repair: u32,
     /// Candidates of this series so far, with what came of them, in order.
     pub tried: &'a [(CandidateId, String)],
     /// Stop early when cancelled.

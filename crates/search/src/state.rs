@@ -415,6 +415,12 @@ impl RunState {
         self.verdicts.get(&(id.clone(), Stage::Full, self.seed_for(id, Stage::Full)))
     }
 
+    /// The most telling verdict on a candidate: the full one, else that of a static check.
+    pub fn any_verdict(&self, id: &CandidateId) -> Option<&Arc<Verdict>> {
+        let check = || self.verdicts.get(&(id.clone(), Stage::Check, self.seed_for(id, Stage::Check)));
+        self.full_verdict(id).or_else(check)
+    }
+
     /// The candidate attached to a node.
     pub fn attached(&self, node: &Node) -> Option<&Arc<CandidateRecord>> {
         self.candidates.get(&node.outcome()?.candidate)

@@ -30,6 +30,8 @@ pub struct Record {
     pub compared: u32,
     /// Sum of observed.
     pub observed: f64,
+    /// Sum of predicted, as it was made.
+    pub predicted: f64,
     /// Sum of predicted x observed.
     pub cross: f64,
     /// Sum of predicted squared.
@@ -112,6 +114,7 @@ impl Calibration {
                 let observed = gain.ln();
                 record.compared += 1;
                 record.observed += observed;
+                record.predicted += expected;
                 record.cross += expected * observed;
                 record.square += expected * expected;
                 record.residual += observed - corrected;

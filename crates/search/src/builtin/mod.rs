@@ -4,6 +4,8 @@
 pub mod coder;
 pub mod planner;
 pub mod predict;
+pub mod refinement;
 
 pub use coder::BuiltinCoder;
 pub use planner::BuiltinPlanner;
+pub use refinement::Refinement;

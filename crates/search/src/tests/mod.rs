@@ -3,4 +3,4 @@
 mod disk;
 mod faults;
 mod runs;
-mod toy;
+pub mod toy;

@@ -270,3 +270,70 @@ fn a_naive_kernel_that_fails_ends_the_run_at_once() {
         "the kernel to start from did not pass: wrong_answer: made-up wrong_answer mend it"
     );
 }
+
+#[test]
+fn a_replay_derives_the_same_decisions_and_finds_one_that_was_changed() {
+    use crate::replay::replay;
+    let toy = Toy::new();
+    let (planner, coder) = (BuiltinPlanner::new(&toy), BuiltinCoder::new(&toy));
+    for parallel in [1, 3] {
+        let tape = Tape::default();
+        let landscape = Landscape { noise: 0.003, ..Landscape::default() };
+        let config = SearchConfig { parallel, ..toy::config(21) };
+        run(config, &landscape, Journal::in_memory().unwrap(), &tape).unwrap();
+        let mut events = tape.0.into_inner().unwrap();
+        for (planner, coder) in [(None, None), (Some(&planner), Some(&coder))] {
+            let replayed = replay(&events, planner.map(|p| p as _), coder.map(|c| c as _)).unwrap();
+            assert_eq!(replayed.difference, None, "parallel {parallel}");
+            assert!(replayed.same == replayed.decisions && replayed.same > 50);
+        }
+        // A run that was cut off replays as far as it goes.
+        for cut in [30, 77, events.len() - 1] {
+            let replayed = replay(&events[..cut], None, None).unwrap();
+            assert_eq!(replayed.difference, None, "cut at {cut}");
+        }
+        // A verdict that was touched up afterwards does not lead to what was decided.
+        let touched = events.iter_mut().find_map(|r| match &mut r.event {
+            Event::Judged { verdict, stage: Stage::Full, cycle: 2.., .. } => verdict.time.as_mut(),
+            _ => None,
+        });
+        touched.unwrap().value *= 0.5;
+        let difference = replay(&events, None, None).unwrap().difference.unwrap();
+        assert!(difference.seq.is_some() && !difference.paths.is_empty(), "{difference:?}");
+    }
+}
+
+#[test]
+fn a_replay_spans_sessions_with_different_budgets() {
+    let mut config = toy::config(5);
+    config.budget.evaluations = 8;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    let landscape = Landscape::default();
+    run(config, &landscape, Journal::create(&path).unwrap(), &Tape::default()).unwrap();
+    go_on(Journal::open(&path).unwrap(), &landscape, |c| c.budget.evaluations = 20).unwrap();
+    let events = Journal::read(&path).unwrap().events().unwrap();
+    let replayed = crate::replay::replay(&events, None, None).unwrap();
+    assert_eq!(replayed.difference, None);
+    assert_eq!(replayed.same, replayed.decisions);
+}
+
+#[test]
+fn plain_refinement_runs_without_a_tree_of_ideas() {
+    let toy = Toy::new();
+    let naive = toy.render(&Plan::default(), &toy::premises().facts).unwrap();
+    let players = Players {
+        planner: &crate::builtin::Refinement::new(Some(toy.catalogue())),
+        coder: &BuiltinCoder::new(&toy),
+        evaluator: &Landscape::default(),
+        observer: &Tape::default(),
+        cancel: &Cancel::default(),
+    };
+    let journal = Journal::in_memory().unwrap();
+    let state =
+        start(&players, toy::config(1), toy::premises(), Some((naive, Some(Plan::default()))), journal).unwrap();
+    assert!(state.finished.is_some());
+    assert!(state.best().unwrap().speedup.unwrap() > 2.0);
+    // Never two open ideas at a time.
+    assert!(state.closed.iter().all(|c| c.selection.frontier == 1));
+}

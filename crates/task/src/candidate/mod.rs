@@ -234,6 +234,14 @@ impl Candidate {
         load::from_path(path)
     }
 
+    /// Makes a candidate of texts that are at hand: `main` is the path of the main file, which holds its recipe in a
+    /// `/* ksearch … */` comment; files that it does not include are left out.
+    pub fn from_texts(main: &str, files: &[SourceFile]) -> Result<Self, FileError> {
+        let text = |path: &str| files.iter().find(|f| f.path == path).map(|f| f.text.clone());
+        let main_text = text(main).ok_or_else(|| FileError::whole(main, "is not among the files"))?;
+        load::from_source(main, &main_text, None, &text)
+    }
+
     /// Content address: equal for candidates that differ only in comments, spacing, the name of the main file and the
     /// spelling of equal expressions.
     pub fn id(&self) -> CandidateId {
