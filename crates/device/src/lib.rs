@@ -2,6 +2,13 @@
 //!
 //! Knows how to run. Must not know right from wrong, nor what a search is.
 
+pub mod id;
 pub mod profile;
+pub mod reference;
+pub mod sim;
+pub mod target;
 
+pub use id::{TargetId, UnknownTarget};
 pub use profile::Profile;
+pub use sim::SimTarget;
+pub use target::{BuildInfo, Failure, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts};

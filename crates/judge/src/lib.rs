@@ -2,6 +2,15 @@
 //!
 //! Knows tasks and targets. Must not know the search or the world model: it never sees who proposed a candidate.
 
+pub mod diagnose;
+pub mod floor;
+pub mod judge;
+pub mod prepare;
+mod relations;
+pub mod stage;
+mod trial;
 pub mod verdict;
 
-pub use verdict::{Evidence, Status, Verdict, WorkloadResult};
+pub use judge::Judge;
+pub use stage::Stage;
+pub use verdict::{Evidence, FaultReport, Status, Verdict, WorkloadResult};

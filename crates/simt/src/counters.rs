@@ -77,6 +77,44 @@ pub enum InstrClass {
 impl InstrClass {
     /// Number of classes.
     pub const COUNT: usize = Self::SimdBarrier as usize + 1;
+
+    /// Name as written in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fp32 => "fp32",
+            Self::Fp16 => "fp16",
+            Self::CompareSelect => "compare_select",
+            Self::IntAdd => "int_add",
+            Self::Bitwise => "bitwise",
+            Self::IntMul => "int_mul",
+            Self::Shift => "shift",
+            Self::Int64 => "int64",
+            Self::IntDiv => "int_div",
+            Self::Convert => "convert",
+            Self::Rcp => "rcp",
+            Self::Sqrt => "sqrt",
+            Self::Exp2 => "exp2",
+            Self::SinCos => "sin_cos",
+            Self::Special => "special",
+            Self::Move => "move",
+            Self::Shuffle => "shuffle",
+            Self::ShuffleRandom => "shuffle_random",
+            Self::SimdReduce => "simd_reduce",
+            Self::Vote => "vote",
+            Self::Mma32 => "mma32",
+            Self::Mma16 => "mma16",
+            Self::LoadDevice => "load_device",
+            Self::StoreDevice => "store_device",
+            Self::LoadThreadgroup => "load_threadgroup",
+            Self::StoreThreadgroup => "store_threadgroup",
+            Self::Private => "private",
+            Self::AtomicDevice => "atomic_device",
+            Self::AtomicThreadgroup => "atomic_threadgroup",
+            Self::Branch => "branch",
+            Self::Barrier => "barrier",
+            Self::SimdBarrier => "simd_barrier",
+        }
+    }
 }
 
 /// Counts summed over all simdgroups that ran.

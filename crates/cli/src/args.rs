@@ -1,0 +1,277 @@
+//! The grammar of the command line. Knows no command's work.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Finds fast, proven kernels for Apple GPUs, on any machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ksearch",
+    version,
+    propagate_version = true,
+    after_help = "Examples:\n  ksearch search attention\n  ksearch eval attention my_kernel.metal\n  ksearch doctor\n\nExit codes: 0 success, 1 the answer is no, 2 wrong usage or environment, 130 interrupted."
+)]
+pub struct Cli {
+    /// Options that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// Print exactly one JSON object on stdout.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// No progress and no remarks on stderr.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// Never use colour (as does the environment variable `NO_COLOR`).
+    #[arg(long, global = true)]
+    pub no_color: bool,
+    /// Folder with chip files that replace or extend the built-in ones.
+    #[arg(long, global = true, value_name = "DIR", env = "KSEARCH_CHIPS")]
+    pub chips: Option<PathBuf>,
+    /// Folder that holds runs.
+    #[arg(long, global = true, value_name = "DIR", env = "KSEARCH_RUNS", default_value = ".ksearch/runs")]
+    pub runs: PathBuf,
+}
+
+/// All commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Search for a fast kernel for a task.
+    Search(SearchArgs),
+    /// Judge one kernel against a task.
+    Eval(EvalArgs),
+    /// Check that a kernel compiles and fits the chip, without a task.
+    Check(CheckArgs),
+    /// Run any kernel once, with buffers from and to .npy files.
+    Run(RunArgs),
+    /// List the tasks that ship, or show one.
+    Tasks(TasksArgs),
+    /// Make a task of your own.
+    Task {
+        /// What to do with it.
+        #[command(subcommand)]
+        command: TaskCommand,
+    },
+    /// List the runs in the runs folder.
+    Runs,
+    /// Go on with a run that was stopped.
+    Resume(ResumeArgs),
+    /// Show a run: what was tried, what it gave, where the files are.
+    Show(ShowArgs),
+    /// Show what this machine can do, and what is missing.
+    Doctor,
+    /// Print a completion script for a shell.
+    #[command(after_help = "Example:\n  ksearch completions zsh > ~/.zfunc/_ksearch")]
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder.
+    #[command(after_help = "Example:\n  ksearch man /usr/local/share/man/man1")]
+    Man {
+        /// Where to.
+        dir: PathBuf,
+    },
+}
+
+/// Where kernels run and how they are drawn inputs.
+#[derive(Clone, Debug, Args)]
+pub struct TargetArgs {
+    /// Where kernels run: sim:<chip>, metal, cuda, cuda-msl, cpu.
+    #[arg(long, short, default_value = "sim:m1-max")]
+    pub target: String,
+}
+
+/// Budget of a search.
+#[derive(Clone, Debug, Args)]
+pub struct BudgetArgs {
+    /// Full judgements of distinct candidates.
+    #[arg(long, value_name = "N")]
+    pub evaluations: Option<u32>,
+    /// Wall-clock seconds.
+    #[arg(long, value_name = "S")]
+    pub wall: Option<f64>,
+    /// Stop after this many evaluations without a better best.
+    #[arg(long, value_name = "N")]
+    pub plateau: Option<u32>,
+    /// Stop once the baseline's time over the best time reaches this.
+    #[arg(long, value_name = "RATIO")]
+    pub target_ratio: Option<f64>,
+}
+
+/// `ksearch search`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ksearch search attention\n  ksearch search selective_scan --target sim:m3-max --evaluations 120\n  ksearch search my_task.toml --seed 7 --json > result.json"
+)]
+pub struct SearchArgs {
+    /// A task that ships, or a path to a task file.
+    pub task: String,
+    /// Where to run.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Seed of every random choice.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// What it may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    /// Who chooses actions.
+    #[arg(long, default_value = "builtin")]
+    pub planner: String,
+    /// Who writes candidates.
+    #[arg(long, default_value = "builtin")]
+    pub coder: String,
+    /// How the next action is chosen.
+    #[arg(long, default_value = "default", value_parser = ["default", "paper", "random"])]
+    pub policy: String,
+    /// Actions in work at the same time.
+    #[arg(long, default_value_t = 1)]
+    pub parallel: u32,
+}
+
+/// `ksearch eval`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "The launch recipe stands in the kernel, in a comment that begins with `/* ksearch`, or beside it in FILE.toml.\n\nExamples:\n  ksearch eval attention my_kernel.metal\n  ksearch eval softmax my_kernel.metal --heldout --json"
+)]
+pub struct EvalArgs {
+    /// A task that ships, or a path to a task file.
+    pub task: String,
+    /// The kernel.
+    pub file: PathBuf,
+    /// Where to run.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Seed of the inputs; by default a fresh one.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Judge on the held-out workloads too.
+    #[arg(long)]
+    pub heldout: bool,
+    /// Judge on this workload only (may be given several times).
+    #[arg(long, value_name = "LABEL")]
+    pub workload: Vec<String>,
+    /// Choose a tunable's value: NAME=VALUE (may be given several times).
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// `ksearch check`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ksearch check kernel.metal\n  ksearch check kernel.metal -D D=64 -D T=half --target sim:m3-max"
+)]
+pub struct CheckArgs {
+    /// The source.
+    pub file: PathBuf,
+    /// The chip whose limits hold.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// A macro: NAME or NAME=VALUE (may be given several times).
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub defines: Vec<String>,
+    /// A function constant: NAME=VALUE or INDEX=VALUE (may be given several times).
+    #[arg(long = "constant", value_name = "NAME=VALUE")]
+    pub constants: Vec<String>,
+}
+
+/// `ksearch run`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Buffers are named by parameter name or buffer index.\n\nExample:\n  ksearch run add.metal --kernel add --grid 4 --threads 256 \\\n    --buffer x=x.npy --buffer y=y.npy --out z=z.npy:f32:1024 --scalar n=1024"
+)]
+pub struct RunArgs {
+    /// The source.
+    pub file: PathBuf,
+    /// Which kernel; may be left out when there is one.
+    #[arg(long)]
+    pub kernel: Option<String>,
+    /// Threadgroups: X or X,Y,Z.
+    #[arg(long, value_name = "X,Y,Z", default_value = "1")]
+    pub grid: String,
+    /// Threads per threadgroup: X or X,Y,Z.
+    #[arg(long, value_name = "X,Y,Z", default_value = "32")]
+    pub threads: String,
+    /// An input: NAME=FILE.npy.
+    #[arg(long, value_name = "NAME=FILE")]
+    pub buffer: Vec<String>,
+    /// An output, written after the run: NAME=FILE.npy:DTYPE:D0xD1…; with only NAME=FILE.npy, an input of that name is
+    /// saved as the kernel left it.
+    #[arg(long, value_name = "NAME=FILE:DTYPE:SHAPE")]
+    pub out: Vec<String>,
+    /// A scalar: NAME=VALUE.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub scalar: Vec<String>,
+    /// Threadgroup memory of a parameter: NAME=BYTES.
+    #[arg(long, value_name = "NAME=BYTES")]
+    pub threadgroup: Vec<String>,
+    /// A macro: NAME or NAME=VALUE.
+    #[arg(short = 'D', value_name = "NAME=VALUE")]
+    pub defines: Vec<String>,
+    /// A function constant: NAME=VALUE.
+    #[arg(long = "constant", value_name = "NAME=VALUE")]
+    pub constants: Vec<String>,
+    /// The chip whose limits hold and whose time is estimated.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Watch with every sanitizer.
+    #[arg(long)]
+    pub sanitize: bool,
+}
+
+/// `ksearch tasks`.
+#[derive(Clone, Debug, Args)]
+pub struct TasksArgs {
+    /// Show this one in full: a task that ships, or a path to a task file.
+    pub task: Option<String>,
+}
+
+/// `ksearch task …`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum TaskCommand {
+    /// Write a task file, a reference and a naive kernel to fill in; they run as they are.
+    #[command(after_help = "Example:\n  ksearch task new scaled_add && ksearch search scaled_add/scaled_add.toml")]
+    New {
+        /// Name: lower-case letters, digits and underscores.
+        name: String,
+        /// Where to put it; by default a new folder of that name.
+        #[arg(long)]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// `ksearch resume`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:\n  ksearch resume attention-3\n  ksearch resume latest --evaluations 200")]
+pub struct ResumeArgs {
+    /// Which run: its name, its folder, or `latest`.
+    pub run: String,
+    /// A wider budget.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+}
+
+/// `ksearch show`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  ksearch show latest\n  ksearch show latest --tree\n  ksearch show attention-3 --candidate 3fa29b1c"
+)]
+pub struct ShowArgs {
+    /// Which run: its name, its folder, or `latest`.
+    pub run: String,
+    /// Print the source of this candidate (a unique beginning of its id, or `best`).
+    #[arg(long, value_name = "ID")]
+    pub candidate: Option<String>,
+    /// Print the tree of actions.
+    #[arg(long)]
+    pub tree: bool,
+}

@@ -1,0 +1,36 @@
+//! Commands, one file each: typed arguments and a printer in, an outcome out.
+
+mod completions;
+mod doctor;
+mod eval;
+mod man;
+mod resume;
+mod runs;
+mod search;
+mod show;
+mod task;
+mod tasks;
+
+use anyhow::Result;
+
+use crate::args::{Cli, Command};
+use crate::exit::Outcome;
+use crate::printer::Printer;
+
+/// Runs the command.
+pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Tasks(args) => tasks::run(&args, printer),
+        Command::Task { command } => task::run(&command, printer),
+        Command::Eval(args) => eval::run(&args, global, printer),
+        Command::Doctor => doctor::run(global, printer),
+        Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Man { dir } => man::run(&dir, printer),
+        Command::Search(args) => search::run(&args, global, printer),
+        Command::Resume(args) => resume::run(&args, global, printer),
+        Command::Runs => runs::run(global, printer),
+        Command::Show(args) => show::run(&args, global, printer),
+        Command::Check(_) | Command::Run(_) => anyhow::bail!("not yet"),
+    }
+}

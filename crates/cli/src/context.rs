@@ -1,0 +1,68 @@
+//! What commands share: chips, targets and tasks resolved from the arguments. Knows no command.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use ksearch_apple::Chips;
+use ksearch_device::sim::SimTarget;
+use ksearch_device::{Target, TargetId};
+use ksearch_task::{Figure, Task, builtin};
+
+use crate::args::Global;
+
+/// Chips, with the user's folder over the built-in ones.
+pub fn chips(global: &Global) -> Result<Chips> {
+    match &global.chips {
+        Some(dir) if !dir.is_dir() => bail!("--chips {}: no such folder", dir.display()),
+        Some(dir) => Ok(Chips::with_overrides(dir)?),
+        None => Ok(Chips::embedded()?),
+    }
+}
+
+/// The target named by a target string.
+pub fn target(global: &Global, text: &str) -> Result<Arc<dyn Target>> {
+    let id: TargetId = text.parse()?;
+    match &id {
+        TargetId::Sim(chip) => {
+            let chip = chips(global)?.get(chip)?;
+            Ok(Arc::new(SimTarget::new(chip)?))
+        }
+        TargetId::Metal | TargetId::Cuda | TargetId::CudaMsl | TargetId::Cpu => {
+            bail!("target `{id}` is not built into this program yet; use sim:<chip>")
+        }
+    }
+}
+
+/// The task named on the command line.
+pub fn task(name: &str) -> Result<Arc<Task>> {
+    let task = builtin::task(name).with_context(|| format!("cannot load task `{name}`"))?;
+    Ok(Arc::new(task))
+}
+
+/// A seed that no candidate can have been written for.
+pub fn fresh_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's hasher is seeded by the system for every process; that is all the randomness needed here.
+    std::collections::hash_map::RandomState::new().build_hasher().finish() >> 1
+}
+
+/// A figure with its label, for people.
+pub fn show_figure(figure: &Figure) -> String {
+    let value = figure.value;
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let unit = if figure.unit == "x" { "x".to_owned() } else { format!(" {}", figure.unit) };
+    format!("{value:.digits$}{unit} {} on {}", figure.kind, figure.on)
+}
+
+/// The name under which a run keeps its task: a path stays valid when the run is resumed from another folder.
+pub fn stable_task_name(name: &str) -> String {
+    let is_path = name.contains('/') || name.ends_with(".toml");
+    let absolute = is_path.then(|| std::path::absolute(name).ok()).flatten();
+    absolute.map_or_else(|| name.to_owned(), |p| p.to_string_lossy().into_owned())
+}

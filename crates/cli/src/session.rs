@@ -1,0 +1,235 @@
+//! One sitting of a search: roles, judge, progress, ^C, and the final table. Shared by `search` and `resume`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context as _, Result, bail};
+use comfy_table::{Table, presets};
+use ksearch_judge::Judge;
+use ksearch_search::coder;
+use ksearch_search::{
+    BuiltinCoder, BuiltinPlanner, Cancel, Facts, Generator, Journal, Players, Premises, RunLock, RunState, RunSummary,
+    RunView, SearchConfig, SearchError, Stop,
+};
+use ksearch_task::Task;
+
+use crate::args::{BudgetArgs, Global};
+use crate::context::{self, show_figure};
+use crate::exit::{self, Outcome};
+use crate::printer::{Printer, Tone};
+use crate::progress::{Progress, duration};
+
+/// Everything a search needs besides its journal.
+pub struct Session {
+    judge: Judge,
+    generator: Box<dyn Generator>,
+    cancel: Cancel,
+}
+
+impl Session {
+    /// Sets up task, target and roles as `config` names them.
+    pub fn new(global: &Global, config: &SearchConfig) -> Result<Self> {
+        for (role, name) in [("planner", &config.planner), ("coder", &config.coder)] {
+            if name != "builtin" {
+                bail!("--{role} {name}: only `builtin` is available in this version");
+            }
+        }
+        let task: Arc<Task> = context::task(&config.task)?;
+        let target = context::target(global, &config.target)?;
+        let Some(generator) = coder::generator(&task.name) else {
+            let known: Vec<_> = coder::generators().iter().map(|g| g.task()).collect();
+            bail!(
+                "the built-in coder knows no strategies for task `{}` (it knows {}); judge your own kernels with `ksearch eval`",
+                task.name,
+                known.join(", ")
+            );
+        };
+        Ok(Self { judge: Judge::new(task, target), generator, cancel: interruptible()? })
+    }
+
+    /// Name of the task.
+    pub fn task_name(&self) -> &str {
+        &self.judge.task().name
+    }
+
+    /// What is known before a run.
+    pub fn premises(&self) -> Premises {
+        let mut versions = BTreeMap::from([("ksearch".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
+        if let Ok(clang) = ksearch_msl::Toolchain::find() {
+            versions.insert("clang".into(), clang.version);
+        }
+        Premises {
+            facts: Facts::of(self.judge.task(), self.judge.target().facts()),
+            baseline: None,
+            floor: self.judge.floor(),
+            naive: None,
+            versions,
+        }
+    }
+
+    /// Works on the run until it ends, then shows it.
+    pub fn work(
+        &self,
+        lock: &RunLock,
+        evaluations: u32,
+        printer: Printer,
+        go: impl FnOnce(&Players<'_>) -> Result<RunState, SearchError>,
+    ) -> Result<Outcome> {
+        let planner = BuiltinPlanner::new(&*self.generator);
+        let coder = BuiltinCoder::new(&*self.generator);
+        let progress = Progress::new(printer, evaluations);
+        let players = Players {
+            planner: &planner,
+            coder: &coder,
+            evaluator: &self.judge,
+            observer: &progress,
+            cancel: &self.cancel,
+        };
+        let result = go(&players);
+        progress.finish();
+        let state = result.with_context(|| format!("run `{}` cannot go on; its journal is kept", lock.name))?;
+        let view = RunView::load(&lock.folder)?;
+        let file = view.write_best().with_context(|| format!("cannot write into {}", lock.folder.display()))?;
+        let mut summary = view.summary();
+        if let (Some(best), Some(file)) = (&mut summary.best, file) {
+            best.file = Some(file);
+        }
+        show(&summary, printer)?;
+        printer.object(&summary)?;
+        match &state.stop {
+            Some(Stop::Interrupted) => {
+                printer.note(format!("\ninterrupted; nothing is lost: ksearch resume {}", lock.name));
+                Ok(Outcome::Interrupted)
+            }
+            Some(stop @ (Stop::NaiveFailed { .. } | Stop::Infrastructure { .. } | Stop::RoleUnavailable { .. })) => {
+                bail!("{stop}")
+            }
+            _ => Ok(if summary.best.is_some() { Outcome::Success } else { Outcome::No }),
+        }
+    }
+
+    /// The kernel to start from, as the task names it; else the generator's empty plan.
+    pub fn start(
+        &self,
+        config: SearchConfig,
+        players: &Players<'_>,
+        journal: Journal,
+    ) -> Result<RunState, SearchError> {
+        let premises = self.premises();
+        let plan = ksearch_search::Plan::default();
+        let naive = match &self.judge.task().naive {
+            Some(candidate) => Some((candidate.clone(), Some(plan))),
+            None => self.generator.render(&plan, &premises.facts).ok().map(|c| (c, Some(plan))),
+        };
+        ksearch_search::start(players, config, premises, naive, journal)
+    }
+}
+
+/// A first ^C asks the run to end in order; a second one leaves at once.
+fn interruptible() -> Result<Cancel> {
+    let cancel = Cancel::default();
+    let shared = cancel.clone();
+    let presses = AtomicU32::new(0);
+    ctrlc::set_handler(move || {
+        if presses.fetch_add(1, Ordering::SeqCst) > 0 {
+            std::process::exit(i32::from(exit::INTERRUPTED));
+        }
+        shared.cancel();
+    })
+    .context("cannot catch ^C")?;
+    Ok(cancel)
+}
+
+/// Changes to the budget that the user asked for.
+pub fn widen(config: &mut SearchConfig, budget: &BudgetArgs) {
+    if let Some(n) = budget.evaluations {
+        config.budget.evaluations = n;
+    }
+    if budget.wall.is_some() {
+        config.budget.wall_s = budget.wall;
+    }
+    if budget.plateau.is_some() {
+        config.budget.plateau = budget.plateau;
+    }
+    if budget.target_ratio.is_some() {
+        config.budget.target_ratio = budget.target_ratio;
+    }
+}
+
+/// The final table.
+pub fn show(summary: &RunSummary, printer: Printer) -> Result<()> {
+    let head = format!("{} on {}", summary.task, summary.target);
+    printer.line(format!(
+        "{}  run {}, seed {}, {} evaluations and {} screened settings in {}",
+        Tone::Strong.paint(head),
+        summary.run,
+        summary.seed,
+        summary.evaluations,
+        summary.screens,
+        duration(summary.wall_s)
+    ))?;
+    if let Some(why) = &summary.stopped {
+        printer.line(format!("stopped: {why}"))?;
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header([
+        "time",
+        "vs naive",
+        "vs baseline",
+        "after",
+        "bound by",
+        "what gave it",
+    ]);
+    for step in &summary.improvements {
+        table.add_row([
+            show_figure(&step.time),
+            ratio(step.speedup_vs_naive),
+            ratio(step.ratio_vs_baseline),
+            step.evaluations.to_string(),
+            step.bottleneck.map(|b| b.to_string()).unwrap_or_default(),
+            step.title.clone(),
+        ]);
+    }
+    printer.line("")?;
+    printer.line(table)?;
+    printer.line("")?;
+    let Some(best) = &summary.best else {
+        printer.line(Tone::Bad.paint("no candidate passed"))?;
+        return Ok(());
+    };
+    let speedup = best.speedup_vs_naive.map(|s| format!(", {s:.2}x naive")).unwrap_or_default();
+    printer.line(format!("best       {}{speedup}", Tone::Good.paint(show_figure(&best.time))))?;
+    match (&summary.baseline, best.ratio_vs_baseline) {
+        (Some(baseline), Some(r)) => {
+            printer.line(format!(
+                "baseline   {} {}, best is {r:.3}x as fast",
+                baseline.name,
+                show_figure(&baseline.time)
+            ))?;
+        }
+        _ => printer.line("baseline   none: no library kernel was timed on this target")?,
+    }
+    if let Some(b) = best.bottleneck {
+        printer.line(format!("bound by   {b}"))?;
+    }
+    match summary.heldout {
+        Some(h) => {
+            let tone = if h.passed == h.total { Tone::Good } else { Tone::Bad };
+            printer
+                .line(format!("held-out   {}", tone.paint(format!("{} of {} workloads passed", h.passed, h.total))))?;
+        }
+        None => printer.line("held-out   not judged yet")?,
+    }
+    if !best.strategies.is_empty() {
+        printer.line(format!("strategies {}", best.strategies.join(", ")))?;
+    }
+    if let Some(file) = &best.file {
+        printer.line(format!("file       {}", file.display()))?;
+    }
+    Ok(())
+}
+
+fn ratio(value: Option<f64>) -> String {
+    value.map(|v| format!("{v:.2}x")).unwrap_or_default()
+}
