@@ -460,7 +460,7 @@ fn closing_events(state: &RunState, open: &OpenCycle, report: CycleReport) -> Ve
     } else {
         let (status, summary, candidate) = cycle::last_failure(&report);
         let tries = state.world.get(node).map_or(0, |n| n.attempts);
-        let give_up = if report.ended == CycleEnd::Inapplicable || cycle::is_final(&report) {
+        let give_up = if matches!(report.ended, CycleEnd::Inapplicable | CycleEnd::Done) || cycle::is_final(&report) {
             Some(summary.clone())
         } else if tries >= state.config.tries.max(1) {
             Some(format!("given up after {tries} tries; the last one: {summary}"))

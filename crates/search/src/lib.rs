@@ -12,6 +12,7 @@ pub mod facts;
 pub mod generator;
 pub mod journal;
 pub mod llm;
+pub mod matrix;
 pub mod noise;
 pub mod record;
 pub mod recorder;

@@ -19,6 +19,9 @@ const SPREAD_PRIOR: f64 = 0.3;
 /// Weight of that assumption, in observations.
 const SPREAD_WEIGHT: f64 = 4.0;
 
+/// Weight of the assumption that difficulty tells how likely a role succeeds, in attempts.
+const SUCCESS_WEIGHT: f64 = 6.0;
+
 /// Predictions against results for one key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -85,21 +88,20 @@ impl Calibration {
         slope.clamp(0.0, 2.0) * predicted(node)
     }
 
-    /// Beta mean: the difficulty gives the prior, the strategy's and (at a quarter) the role's record the evidence.
+    /// Mean of a beta distribution. The difficulty and the role's record give the prior, which weighs as much as one
+    /// attempt; the strategy's record and what failed on this very node are the evidence.
     fn success(&self, node: &Node) -> f64 {
         let difficulty = node.action.as_ref().map_or(3.0, |a| f64::from(a.difficulty));
-        let prior = 0.98 - 0.07 * (difficulty - 1.0);
-        let (mut passes, mut all) = (2.0 * prior, 2.0);
-        let evidence =
-            [(self.strategies.get(node.strategy().unwrap_or_default()), 1.0), (self.roles.get(&node.by), 0.25)];
-        for (record, weight) in evidence {
-            if let Some(record) = record {
-                passes += weight * f64::from(record.passes);
-                all += weight * f64::from(record.passes + record.failures);
-            }
+        let (mut prior, mut weight) = (SUCCESS_WEIGHT * (0.98 - 0.07 * (difficulty - 1.0)), SUCCESS_WEIGHT);
+        if let Some(role) = self.roles.get(&node.by) {
+            prior += f64::from(role.passes);
+            weight += f64::from(role.passes + role.failures);
         }
-        // What failed on this very node weighs most.
-        all += 2.0 * node.failures.len() as f64;
+        let (mut passes, mut all) = (prior / weight, 1.0 + node.failures.len() as f64);
+        if let Some(strategy) = self.strategies.get(node.strategy().unwrap_or_default()) {
+            passes += f64::from(strategy.passes);
+            all += f64::from(strategy.passes + strategy.failures);
+        }
         passes / all
     }
 

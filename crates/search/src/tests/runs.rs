@@ -238,7 +238,7 @@ fn every_stop_says_which_and_why() {
             c.budget.target_ratio = Some(0.9);
             p.baseline = Some(crate::Baseline { name: "library".into(), time: time(500.0) });
         }),
-        stop(&|_, p| p.floor = Some(time(245.0))),
+        stop(&|_, p| p.floor = Some(time(158.0))),
         stop(&|c, _| c.budget.evaluations = 100_000),
     ];
     let text: Vec<String> = stops.iter().map(ToString::to_string).collect();
@@ -247,7 +247,7 @@ fn every_stop_says_which_and_why() {
     the time budget is used up
     no better candidate in 3 evaluations
     the target is reached: 0.934x the baseline
-    the physical floor is reached: 100% of what is possible
+    the physical floor is reached: 97% of what is possible
     no action is left to try
     ");
 }
