@@ -309,32 +309,37 @@ impl Cfg {
         Ok(())
     }
 
-    /// Immediate post-dominators; `NONE` where the end of the kernel is the only one.
-    pub fn post_dominators(&self, f: &Func) -> Vec<BlockId> {
-        // The reversed graph with a virtual root behind every block that ends the kernel, and behind every latch, so
-        // that endless loops have a way out.
+    /// Immediate post-dominators within one iteration of a loop: going back to its header and leaving it both count as
+    /// the end. `NONE` where that end is the only one, and outside the loop. Loops inside it run to their own ends.
+    pub fn iteration_post_dominators(&self, f: &Func, l: usize) -> Vec<BlockId> {
         let n = f.blocks.len();
         let root = n as BlockId;
+        let header = self.loops[l].header;
         let mut rev: Vec<Vec<BlockId>> = vec![Vec::new(); n + 1]; // predecessors in the reversed graph
         let mut fwd: Vec<Vec<BlockId>> = vec![Vec::new(); n + 1]; // successors in the reversed graph
         let mut link = |from: BlockId, to: BlockId| {
             rev[to as usize].push(from);
             fwd[from as usize].push(to);
         };
-        for &b in &self.order {
-            let s = f.blocks[b as usize].term.succs();
-            if s.is_empty() {
+        for &b in &self.loops[l].blocks {
+            let succs = f.blocks[b as usize].term.succs();
+            if succs.is_empty() {
                 link(root, b);
             }
-            for t in s {
-                link(t, b);
+            for s in succs {
+                link(if s == header || !self.in_loop(s, l) { root } else { s }, b);
             }
         }
-        for l in &self.loops {
-            let leaves =
-                l.blocks.iter().any(|&b| f.blocks[b as usize].term.succs().iter().any(|s| !l.blocks.contains(s)));
-            if !leaves {
-                link(root, l.latch);
+        // An endless inner loop has no way out: its latch is one.
+        for (i, inner) in self.loops.iter().enumerate() {
+            let endless = i != l
+                && self.in_loop(inner.header, l)
+                && !inner
+                    .blocks
+                    .iter()
+                    .any(|&b| f.blocks[b as usize].term.succs().iter().any(|&s| !self.in_loop(s, i)));
+            if endless {
+                link(root, inner.latch);
             }
         }
         let mut seen = vec![false; n + 1];

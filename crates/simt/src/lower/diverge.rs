@@ -85,14 +85,14 @@ fn joins(f: &Func, cfg: &Cfg, b: BlockId) -> Vec<BlockId> {
 
 /// Runs the analysis.
 pub fn analyse(f: &Func, cfg: &Cfg) -> Divergence {
-    let ipdom = cfg.post_dominators(f);
-    let post_dominates = |x: BlockId, b: BlockId| {
+    let ipdom: Vec<Vec<BlockId>> = (0..cfg.loops.len()).map(|l| cfg.iteration_post_dominators(f, l)).collect();
+    let post_dominates = |l: usize, x: BlockId, b: BlockId| {
         let mut at = b;
         while at != NONE {
             if at == x {
                 return true;
             }
-            at = ipdom[at as usize];
+            at = ipdom[l][at as usize];
         }
         false
     };
@@ -154,9 +154,9 @@ pub fn analyse(f: &Func, cfg: &Cfg) -> Divergence {
             let exit_split = l.blocks.iter().any(|&x| {
                 let leaves = f.blocks[x as usize].term.succs().iter().any(|&s| !cfg.in_loop(s, id));
                 leaves
-                    && split
-                        .iter()
-                        .any(|&b| b == x || (cfg.index[x as usize] > cfg.index[b as usize] && !post_dominates(x, b)))
+                    && split.iter().any(|&b| {
+                        b == x || (cfg.index[x as usize] > cfg.index[b as usize] && !post_dominates(id, x, b))
+                    })
             });
             if exit_split {
                 d.exits[id] = true;

@@ -210,6 +210,28 @@ impl<'a> Cursor<'a> {
         Ok(n)
     }
 
+    /// Steps over attributes after a call's arguments, which end with the line: the next line is an instruction.
+    pub fn call_attributes(&mut self) -> Result<(), ReadError> {
+        let line = self.last_line();
+        while self.line() == line && matches!(self.peek(), Some(Tok::Word(_) | Tok::Hash(_) | Tok::Str(_))) {
+            self.skip();
+            match self.peek() {
+                Some(Tok::Punct(b'(')) => self.skip_group()?,
+                Some(Tok::Punct(b'=')) => {
+                    self.skip();
+                    self.skip();
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Line of the token taken last.
+    fn last_line(&self) -> u32 {
+        self.pos.checked_sub(1).and_then(|p| self.lexed.lines.get(p)).copied().unwrap_or(1)
+    }
+
     /// Steps over attributes of a parameter, a result or a function: words with optional arguments, strings, groups.
     /// Stops where a type or a value starts.
     pub fn attributes(&mut self) -> Result<Attributes, ReadError> {

@@ -466,7 +466,7 @@ impl<'a> FnParser<'a> {
             }
             c.expect(b')')?;
         }
-        c.attributes()?;
+        c.call_attributes()?;
         if c.peek() == Some(Tok::Punct(b'[')) {
             c.skip_group()?; // operand bundles
         }
