@@ -1,4 +1,4 @@
-//! Compiles every `.metal` file of a folder: `corpus [--compile] DIR`.
+//! Compiles every `.metal` file of a folder: `corpus [--compile] [--json] DIR`.
 
 #![allow(clippy::print_stdout)] // Printing is what it is for.
 
@@ -7,7 +7,8 @@ use ksearch_msl::{CompileOptions, Compiler, corpus};
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let full = args.iter().any(|a| a == "--compile");
-    args.retain(|a| a != "--compile");
+    let json = args.iter().any(|a| a == "--json");
+    args.retain(|a| a != "--compile" && a != "--json");
     let depth = if full { corpus::Depth::Compile } else { corpus::Depth::Check };
     let dir = args.pop().unwrap_or_else(|| ".".to_owned());
     let options = CompileOptions { fast_math: true, ..CompileOptions::default() };
@@ -21,6 +22,13 @@ fn main() {
             std::process::exit(2);
         }
     };
+    if json {
+        match serde_json::to_string(&rows) {
+            Ok(text) => println!("{text}"),
+            Err(e) => eprintln!("{e}"),
+        }
+        return;
+    }
     let mut good = 0;
     for row in &rows {
         good += usize::from(row.ok);

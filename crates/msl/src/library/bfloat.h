@@ -18,7 +18,13 @@ template <> struct __ks_not_float<bfloat> {};
 template <class T, bool I = __is_integral(T)> struct __ks_integral {};
 template <class T> struct __ks_integral<T, true> { typedef int type; };
 template <bool B> struct __ks_if {};
-template <> struct __ks_if<true> { typedef void type; };
+template <> struct __ks_if<true> { typedef int type; };
+
+template <class T> struct __ks_is_bf { static constexpr bool value = false; };
+template <> struct __ks_is_bf<bfloat> { static constexpr bool value = true; };
+template <> struct __ks_is_bf<__private bfloat> { static constexpr bool value = true; };
+template <> struct __ks_is_bf<__global bfloat> { static constexpr bool value = true; };
+template <> struct __ks_is_bf<__local bfloat> { static constexpr bool value = true; };
 
 struct bfloat {
     ushort __bits;
@@ -27,13 +33,15 @@ struct bfloat {
     constexpr bfloat(const __constant bfloat&) = default;
     constexpr bfloat(const __constant bfloat&) __constant = default;
     constexpr bfloat(const bfloat&) __constant = default;
-    bfloat& operator=(const bfloat&) = default;
-    bfloat& operator=(const __constant bfloat&) = default;
+    template <class Q, typename __ks_same<Q, bfloat>::type = 0> KS bfloat& operator=(const __constant Q& o) { return *this = Q(o); }
     KS constexpr explicit bfloat(float x) : __bits(__ks_bf16_bits(x)) {}
     KS constexpr explicit bfloat(float x) __constant : __bits(__ks_bf16_bits(x)) {}
     KS constexpr explicit bfloat(half x) : __bits(__ks_bf16_bits((float)x)) {}
     template <class I, class = typename __ks_if<__is_integral(I)>::type> KS constexpr bfloat(I x) : __bits(__ks_bf16_bits((float)x)) {}
     template <class I, class = typename __ks_if<__is_integral(I)>::type> KS constexpr bfloat(I x) __constant : __bits(__ks_bf16_bits((float)x)) {}
+    // A record that converts to a number.
+    template <class C, typename __ks_if<__is_class(C) && !__ks_is_bf<C>::value>::type = 0> KS explicit bfloat(C x) : bfloat((float)x) {}
+    template <class C, typename __ks_if<__is_class(C) && !__ks_is_bf<C>::value>::type = 0> KS bfloat& operator=(C& x) { return *this = bfloat((float)x); }
     KS constexpr float __f() const { return __builtin_bit_cast(float, (uint)__bits << 16); }
     // To float by itself, to anything else when asked.
     template <class F, typename __ks_float_only<F>::type = 0> KS constexpr operator F() const { return __f(); }
@@ -56,6 +64,13 @@ struct bfloat {
     KS bfloat operator++(int) { bfloat r = *this; *this += 1.0f; return r; }
     KS bfloat operator--(int) { bfloat r = *this; *this -= 1.0f; return r; }
 };
+#define KS_BF_INTO(op) \
+    template <class T, typename __ks_if<!__is_class(T)>::type = 0> KS T& operator op##=(T& a, bfloat b) { a = a op b.__f(); return a; }
+KS_BF_INTO(+)
+KS_BF_INTO(-)
+KS_BF_INTO(*)
+KS_BF_INTO(/)
+#undef KS_BF_INTO
 // What an operation with bfloat gives: bfloat with an integer, float with a float.
 template <class T, bool I = __is_integral(T)> struct __ks_bf_with {};
 template <class T> struct __ks_bf_with<T, true> { typedef bfloat type; };
@@ -104,8 +119,7 @@ template <int N> struct __ks_bfvec;
     __ks_bfvec() = default; \
     __ks_bfvec(const __ks_bfvec&) = default; \
     __ks_bfvec(const __constant __ks_bfvec&) = default; \
-    __ks_bfvec& operator=(const __ks_bfvec&) = default; \
-    __ks_bfvec& operator=(const __constant __ks_bfvec&) = default; \
+    template <class Q, typename __ks_same<Q, __ks_bfvec>::type = 0> KS __ks_bfvec& operator=(const __constant Q& o) { return *this = Q(o); } \
     KS __ks_bfvec(bfloat s) { for (int i = 0; i < N; i++) (&x)[i] = s; } \
     KS explicit __ks_bfvec(vec<float, N> v) { for (int i = 0; i < N; i++) (&x)[i] = bfloat((float)v[i]); } \
     KS explicit __ks_bfvec(vec<half, N> v) { for (int i = 0; i < N; i++) (&x)[i] = bfloat((float)v[i]); } \

@@ -43,6 +43,9 @@ template <class T, int N> using vec = T __attribute__((ext_vector_type(N)));
 }
 using metal::vec;
 
+template <class A, class B> struct __ks_same {};
+template <class A> struct __ks_same<A, A> { typedef int type; };
+
 // A vector of bool is a record: one byte an element, true is 1.
 template <int N> struct __ks_bvec;
 #define KS_BVEC_OPS(N) \
@@ -62,8 +65,7 @@ template <> struct __ks_bvec<2> {
     __ks_bvec() = default;
     __ks_bvec(const __ks_bvec&) = default;
     __ks_bvec(const __constant __ks_bvec&) = default;
-    __ks_bvec& operator=(const __ks_bvec&) = default;
-    __ks_bvec& operator=(const __constant __ks_bvec&) = default;
+    template <class Q, typename __ks_same<Q, __ks_bvec>::type = 0> KS __ks_bvec& operator=(const __constant Q& o) { return *this = Q(o); }
     KS constexpr __ks_bvec(bool s) : x(s), y(s) {}
     KS constexpr __ks_bvec(bool a, bool b) : x(a), y(b) {}
     template <class T> KS __ks_bvec(vec<T, 2> v) : x(v.x != 0), y(v.y != 0) {}
@@ -74,8 +76,7 @@ template <> struct __ks_bvec<3> {
     __ks_bvec() = default;
     __ks_bvec(const __ks_bvec&) = default;
     __ks_bvec(const __constant __ks_bvec&) = default;
-    __ks_bvec& operator=(const __ks_bvec&) = default;
-    __ks_bvec& operator=(const __constant __ks_bvec&) = default;
+    template <class Q, typename __ks_same<Q, __ks_bvec>::type = 0> KS __ks_bvec& operator=(const __constant Q& o) { return *this = Q(o); }
     KS constexpr __ks_bvec(bool s) : x(s), y(s), z(s), __pad(false) {}
     KS constexpr __ks_bvec(bool a, bool b, bool c) : x(a), y(b), z(c), __pad(false) {}
     template <class T> KS __ks_bvec(vec<T, 3> v) : x(v.x != 0), y(v.y != 0), z(v.z != 0), __pad(false) {}
@@ -86,8 +87,7 @@ template <> struct __ks_bvec<4> {
     __ks_bvec() = default;
     __ks_bvec(const __ks_bvec&) = default;
     __ks_bvec(const __constant __ks_bvec&) = default;
-    __ks_bvec& operator=(const __ks_bvec&) = default;
-    __ks_bvec& operator=(const __constant __ks_bvec&) = default;
+    template <class Q, typename __ks_same<Q, __ks_bvec>::type = 0> KS __ks_bvec& operator=(const __constant Q& o) { return *this = Q(o); }
     KS constexpr __ks_bvec(bool s) : x(s), y(s), z(s), w(s) {}
     KS constexpr __ks_bvec(bool a, bool b, bool c, bool d) : x(a), y(b), z(c), w(d) {}
     template <class T> KS __ks_bvec(vec<T, 4> v) : x(v.x != 0), y(v.y != 0), z(v.z != 0), w(v.w != 0) {}
@@ -97,9 +97,6 @@ template <> struct __ks_bvec<4> {
 typedef __ks_bvec<2> bool2;
 typedef __ks_bvec<3> bool3;
 typedef __ks_bvec<4> bool4;
-
-template <class A, class B> struct __ks_same {};
-template <class A> struct __ks_same<A, A> { typedef int type; };
 
 // Element type and width of a vector; width 0 for everything else.
 template <class T> struct __ks_vt {
@@ -190,6 +187,26 @@ template <class V, class T> KS constexpr V __ks_like(T x) {
     if constexpr (__ks_vt<T>::n == 0 && __ks_vt<V>::n > 0) return (V)(typename __ks_vt<V>::e)x;
     else return x;
 }
+// A list in braces as an argument: a vector of as many elements.
+template <class... A> struct __ks_list_of;
+template <class A, class B> struct __ks_list_of<A, B> {
+    A a; B b;
+    template <class T> KS operator vec<T, 2>() const { return vec<T, 2>{(T)a, (T)b}; }
+};
+template <class A, class B, class C> struct __ks_list_of<A, B, C> {
+    A a; B b; C c;
+    template <class T> KS operator vec<T, 3>() const { return vec<T, 3>{(T)a, (T)b, (T)c}; }
+};
+template <class A, class B, class C, class D> struct __ks_list_of<A, B, C, D> {
+    A a; B b; C c; D d;
+    template <class T> KS operator vec<T, 4>() const { return vec<T, 4>{(T)a, (T)b, (T)c, (T)d}; }
+};
+template <class... A> KS __ks_list_of<A...> __ks_list(A... a) { return {a...}; }
+// A distance for a pointer.
+template <class T> KS constexpr auto __ks_offset(T x) {
+    if constexpr (__is_class(T)) return (long)x;
+    else return x;
+}
 // The value of an object in any memory.
 template <class T> KS constexpr T __ks_value(T x) { return x; }
 
@@ -248,5 +265,23 @@ KS void threadgroup_barrier(mem_flags f, thread_scope) { __ks_threadgroup_barrie
 KS void simdgroup_barrier(mem_flags f) { __ks_simdgroup_barrier((int)f); }
 KS void simdgroup_barrier(mem_flags f, thread_scope) { __ks_simdgroup_barrier((int)f); }
 KS void atomic_thread_fence(mem_flags f, memory_order o, thread_scope s = thread_scope_device) { __ks_fence((int)f, o, s); }
+}
+
+// <metal_logging>: what a kernel logs goes nowhere.
+namespace metal {
+#define KS_LOG(n) \
+    template <class... A> KS void n(const __constant char*, A...) const {} \
+    template <class... A> KS void n(const __constant char*, A...) const __constant {}
+struct os_log {
+    KS constexpr os_log(const __constant char*, const __constant char*) __constant {}
+    KS constexpr os_log(const __constant char*, const __constant char*) {}
+    KS_LOG(log)
+    KS_LOG(log_debug)
+    KS_LOG(log_info)
+    KS_LOG(log_error)
+    KS_LOG(log_fault)
+};
+#undef KS_LOG
+static constexpr const __constant os_log os_log_default = os_log("", "");
 }
 namespace simd = metal;

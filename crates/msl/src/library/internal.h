@@ -50,6 +50,7 @@ template <class T> KS T __metal_fmax3(T x, T y, T z, int) { return metal::max3(x
 template <class T> KS T __metal_fmedian3(T x, T y, T z, int) { return metal::median3(x, y, z); }
 template <class T> KS T __metal_ldexp(T x, int k, int) { return metal::ldexp(x, k); }
 template <class T> KS T __metal_frexp(T x, __private int& e, int) { return metal::frexp(x, e); }
+template <class T> KS T __metal_frexp(T x, __private int* e) { return metal::frexp(x, *e); }
 template <class T> KS T __metal_frexp(T x, __private int* e, int) { return metal::frexp(x, *e); }
 template <class T> KS int __metal_ilogb(T x, int) { return metal::ilogb(x); }
 template <class T> KS T __metal_sincos(T x, __private T& c, int) { return metal::sincos(x, c); }

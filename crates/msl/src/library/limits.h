@@ -57,6 +57,14 @@ template <class T> struct remove_pointer<__constant T*> { typedef T type; };
 template <class T> struct remove_extent { typedef T type; };
 template <class T, size_t N> struct remove_extent<T[N]> { typedef T type; };
 template <class T> struct decay { typedef typename __ks_strip<typename remove_reference<T>::type>::type type; };
+template <class T> struct remove_addrspace { typedef T type; };
+#define KS_SPACE(Q) template <class T> struct remove_addrspace<Q T> { typedef T type; }; template <class T> struct remove_addrspace<const Q T> { typedef const T type; };
+KS_SPACE(__global)
+KS_SPACE(__local)
+KS_SPACE(__private)
+KS_SPACE(__constant)
+#undef KS_SPACE
+template <class T> using remove_addrspace_t = typename remove_addrspace<T>::type;
 template <class T> using remove_const_t = typename remove_const<T>::type;
 template <class T> using remove_cv_t = typename remove_cv<T>::type;
 template <class T> using remove_reference_t = typename remove_reference<T>::type;
@@ -65,13 +73,14 @@ template <class T> using remove_extent_t = typename remove_extent<T>::type;
 template <class T> using decay_t = typename decay<T>::type;
 template <class T> struct add_const { typedef const T type; };
 template <class T> using add_const_t = const T;
-template <class...> using void_t = void;
 template <class...> struct conjunction : true_type {};
 template <class A> struct conjunction<A> : A {};
 template <class A, class... B> struct conjunction<A, B...> : conditional_t<bool(A::value), conjunction<B...>, A> {};
 template <class...> struct disjunction : false_type {};
 template <class A> struct disjunction<A> : A {};
 template <class A, class... B> struct disjunction<A, B...> : conditional_t<bool(A::value), A, disjunction<B...>> {};
+template <class... B> struct _disjunction : disjunction<B...> {};
+template <class... B> struct _conjunction : conjunction<B...> {};
 template <class A> struct negation : bool_constant<!bool(A::value)> {};
 
 template <class T> struct __ks_kind { static constexpr int value = 0; };
@@ -102,7 +111,6 @@ KS_TRAIT(is_vector, (__ks_vt<T>::n > 0))
 KS_TRAIT(is_class, __is_class(T))
 KS_TRAIT(is_enum, __is_enum(T))
 KS_TRAIT(is_union, __is_union(T))
-KS_TRAIT(is_empty, __is_empty(T))
 KS_TRAIT(is_trivially_copyable, __is_trivially_copyable(T))
 template <class T> struct is_pointer : false_type {};
 template <class T> struct is_pointer<__global T*> : true_type {};
@@ -134,8 +142,6 @@ template <class T> using make_unsigned_t = typename make_unsigned<T>::type;
 template <class T> using make_signed_t = typename make_signed<T>::type;
 template <class T> struct make_scalar { typedef typename __ks_vt<T>::e type; };
 template <class T> using make_scalar_t = typename make_scalar<T>::type;
-template <class T> KS constexpr T&& forward(typename remove_reference<T>::type& x) { return static_cast<T&&>(x); }
-template <class T> T&& declval();
 
 template <class T> struct _numeric_limits_impl { static constexpr __constant bool is_specialized = false; };
 template <class T> struct numeric_limits : _numeric_limits_impl<T> {};
@@ -213,6 +219,6 @@ template <class T, size_t N> struct array {
     KS constexpr size_t size() const __constant { return N; }
 };
 template <class T> using uniform = T;
-template <class T> KS T make_uniform(T v) { return v; }
+template <class T> KS constexpr T make_uniform(T v) { return v; }
 template <class A, class B> struct pair { A first; B second; };
 }

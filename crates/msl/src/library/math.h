@@ -14,14 +14,19 @@ KS_D2(div)
 KS_D1(rcp)
 
 namespace metal {
-#define KS_V1(n) template <class T, int N> KS vec<T, N> n(vec<T, N> x) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = n((T)x[i]); return r; }
-#define KS_V2(n) template <class T, int N> KS vec<T, N> n(vec<T, N> x, vec<T, N> y) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = n((T)x[i], (T)y[i]); return r; }
-#define KS_V3(n) template <class T, int N> KS vec<T, N> n(vec<T, N> x, vec<T, N> y, vec<T, N> z) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = n((T)x[i], (T)y[i], (T)z[i]); return r; }
-// A scalar beside a vector counts for all its elements.
-#define KS_V2S(n) \
-    KS_V2(n) \
-    template <class T, int N> KS vec<T, N> n(vec<T, N> x, T y) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = n((T)x[i], y); return r; } \
-    template <class T, int N> KS vec<T, N> n(T x, vec<T, N> y) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = n(x, (T)y[i]); return r; }
+// Vectors element by element, one function for each type, so that a scalar beside a vector counts for all its elements.
+#define KS_FLOATS(M, n) M(n, float, 2) M(n, float, 3) M(n, float, 4) M(n, half, 2) M(n, half, 3) M(n, half, 4)
+#define KS_INTS_OF(M, n, T) M(n, T, 2) M(n, T, 3) M(n, T, 4)
+#define KS_INTS(M, n) KS_INTS_OF(M, n, char) KS_INTS_OF(M, n, uchar) KS_INTS_OF(M, n, short) KS_INTS_OF(M, n, ushort) KS_INTS_OF(M, n, int) KS_INTS_OF(M, n, uint) KS_INTS_OF(M, n, long) KS_INTS_OF(M, n, ulong)
+#define KS_MAP1(n, T, N) KS T##N n(T##N x) { T##N r; for (int i = 0; i < N; i++) r[i] = n((T)x[i]); return r; }
+#define KS_MAP2(n, T, N) KS T##N n(T##N x, T##N y) { T##N r; for (int i = 0; i < N; i++) r[i] = n((T)x[i], (T)y[i]); return r; }
+#define KS_MAP3(n, T, N) KS T##N n(T##N x, T##N y, T##N z) { T##N r; for (int i = 0; i < N; i++) r[i] = n((T)x[i], (T)y[i], (T)z[i]); return r; }
+#define KS_V1(n) KS_FLOATS(KS_MAP1, n)
+#define KS_V2(n) KS_FLOATS(KS_MAP2, n)
+#define KS_V3(n) KS_FLOATS(KS_MAP3, n)
+#define KS_VI1(n) KS_INTS(KS_MAP1, n)
+#define KS_VI2(n) KS_INTS(KS_MAP2, n)
+#define KS_VI3(n) KS_INTS(KS_MAP3, n)
 
 #define KS_M1(n) KS float n(float x) { return KS_FAST(n)(x); } KS half n(half x) { return (half)KS_FAST(n)((float)x); } KS_V1(n)
 #define KS_M2(n) KS float n(float x, float y) { return KS_FAST(n)(x, y); } KS half n(half x, half y) { return (half)KS_FAST(n)((float)x, (float)y); } KS_V2(n)
@@ -46,7 +51,7 @@ KS_EACH2(KS_P2)
 
 // Functions that are single LLVM operations: the same at every precision.
 #define KS_B1(n, b) KS float n(float x) { return __builtin_##b##f(x); } KS half n(half x) { return (half)__builtin_##b##f16((_Float16)x); } KS_V1(n)
-#define KS_B2(n, b) KS float n(float x, float y) { return __builtin_##b##f(x, y); } KS half n(half x, half y) { return (half)__builtin_##b##f16((_Float16)x, (_Float16)y); } KS_V2S(n)
+#define KS_B2(n, b) KS float n(float x, float y) { return __builtin_##b##f(x, y); } KS half n(half x, half y) { return (half)__builtin_##b##f16((_Float16)x, (_Float16)y); } KS_V2(n)
 #define KS_BUILTINS \
     KS_B1(fabs, fabs) \
     KS_B1(floor, floor) \
@@ -73,14 +78,18 @@ KS_EACH2(KS_P2)
     KS half fdim(half x, half y) { return x > y ? x - y : (x != x || y != y) ? x + y : (half)0; } \
     KS_V2(fdim)
 KS_BUILTINS
+#define KS_CLAMP1(T) KS T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); }
 #define KS_CLAMP \
-    KS_V2S(min) \
-    KS_V2S(max) \
+    KS_V2(min) \
+    KS_V2(max) \
     KS_V1(abs) \
-    template <class T> KS T clamp(T x, T lo, T hi) { return min(max(x, lo), hi); } \
-    template <class T, int N> KS vec<T, N> clamp(vec<T, N> x, T lo, T hi) { return min(max(x, lo), hi); } \
-    template <class T> KS T saturate(T x) { return clamp(x, (T)0, (T)1); }
-#define KS_I2(T) KS T min(T x, T y) { return y < x ? y : x; } KS T max(T x, T y) { return x < y ? y : x; }
+    KS_CLAMP1(float) \
+    KS_CLAMP1(half) \
+    KS_V3(clamp) \
+    KS float saturate(float x) { return clamp(x, 0.0f, 1.0f); } \
+    KS half saturate(half x) { return clamp(x, (half)0, (half)1); } \
+    KS_V1(saturate)
+#define KS_I2(T) KS constexpr T min(T x, T y) { return y < x ? y : x; } KS constexpr T max(T x, T y) { return x < y ? y : x; }
 KS_I2(char)
 KS_I2(uchar)
 KS_I2(short)
@@ -95,7 +104,19 @@ KS_ABS(short, ushort)
 KS_ABS(int, uint)
 KS_ABS(long, ulong)
 KS_CLAMP
-KS_V2(absdiff)
+KS_VI2(min)
+KS_VI2(max)
+KS_VI1(abs)
+KS_VI2(absdiff)
+KS_CLAMP1(char)
+KS_CLAMP1(uchar)
+KS_CLAMP1(short)
+KS_CLAMP1(ushort)
+KS_CLAMP1(int)
+KS_CLAMP1(uint)
+KS_CLAMP1(long)
+KS_CLAMP1(ulong)
+KS_VI3(clamp)
 namespace fast { KS_BUILTINS KS_CLAMP }
 namespace precise { KS_BUILTINS KS_CLAMP }
 #undef KS_BUILTINS
@@ -106,10 +127,11 @@ KS_V2(divide)
 namespace fast { KS float divide(float x, float y) { return __ks_div_f32(x, y); } KS half divide(half x, half y) { return x / y; } KS_V2(divide) }
 namespace precise { KS float divide(float x, float y) { return __ks_precise_div_f32(x, y); } KS half divide(half x, half y) { return (half)__ks_precise_div_f32((float)x, (float)y); } KS_V2(divide) }
 
+#define KS_SINCOSV(n, T, N) KS T##N sincos(T##N x, __private T##N& c) { c = cos(x); return sin(x); }
 #define KS_SINCOS(F) \
     KS float sincos(float x, __private float& c) { c = F(cos)(x); return F(sin)(x); } \
     KS half sincos(half x, __private half& c) { c = (half)F(cos)((float)x); return (half)F(sin)((float)x); } \
-    template <class T, int N> KS vec<T, N> sincos(vec<T, N> x, __private vec<T, N>& c) { c = cos(x); return sin(x); }
+    KS_FLOATS(KS_SINCOSV, F)
 KS_SINCOS(KS_FAST)
 #define KS_NAME(n) __ks_##n##_f32
 namespace fast { KS_SINCOS(KS_NAME) }
@@ -150,23 +172,28 @@ template <class T, int N> KS vec<T, N> select(vec<T, N> a, vec<T, N> b, __ks_bve
 template <class T, class C, int N> KS vec<T, N> select(vec<T, N> a, vec<T, N> b, vec<C, N> c) { return select(a, b, __ks_bvec<N>(c)); }
 
 // Common.
-template <class T> KS T mix(T x, T y, T a) { return x + (y - x) * a; }
-template <class T, int N> KS vec<T, N> mix(vec<T, N> x, vec<T, N> y, T a) { return x + (y - x) * a; }
-template <class T> KS T sign(T x) {
-    if (x > (T)0) return (T)1;
-    if (x < (T)0) return (T)-1;
-    return x == (T)0 ? __ks_value(x) : (T)0;
-}
+#define KS_COMMON(T) \
+    KS T mix(T x, T y, T a) { return x + (y - x) * a; } \
+    KS T sign(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x == (T)0 ? x : (T)0; } \
+    KS T step(T edge, T x) { return x < edge ? (T)0 : (T)1; } \
+    KS T smoothstep(T a, T b, T x) { T t = saturate((x - a) / (b - a)); return t * t * ((T)3 - (T)2 * t); } \
+    KS T degrees(T x) { return x * (T)57.29577951308232f; } \
+    KS T radians(T x) { return x * (T)0.017453292519943295f; }
+KS_COMMON(float)
+KS_COMMON(half)
+#undef KS_COMMON
+KS_V3(mix)
 KS_V1(sign)
-template <class T> KS T step(T edge, T x) { return x < edge ? (T)0 : (T)1; }
-KS_V2S(step)
-template <class T> KS T smoothstep(T a, T b, T x) { T t = saturate((x - a) / (b - a)); return t * t * ((T)3 - (T)2 * t); }
-template <class T, int N> KS vec<T, N> smoothstep(T a, T b, vec<T, N> x) { return smoothstep((vec<T, N>)a, (vec<T, N>)b, x); }
-template <class T> KS T degrees(T x) { return x * (T)57.29577951308232f; }
-template <class T> KS T radians(T x) { return x * (T)0.017453292519943295f; }
+KS_V2(step)
+KS_V3(smoothstep)
+KS_V1(degrees)
+KS_V1(radians)
 template <class T> KS T min3(T x, T y, T z) { return min(x, min(y, z)); }
 template <class T> KS T max3(T x, T y, T z) { return max(x, max(y, z)); }
 template <class T> KS T median3(T x, T y, T z) { return max(min(x, y), min(max(x, y), z)); }
+template <class T> KS T fmin3(T x, T y, T z) { return min3(x, y, z); }
+template <class T> KS T fmax3(T x, T y, T z) { return max3(x, y, z); }
+template <class T> KS T fmedian3(T x, T y, T z) { return median3(x, y, z); }
 template <class T> KS T mad(T x, T y, T z) { return x * y + z; }
 KS float ldexp(float x, int k) {
     // Two steps, so that no exponent overflows on the way.
@@ -200,28 +227,28 @@ KS float nextafter(float x, float y) {
 }
 
 // Geometric.
-template <class T, int N> KS T dot(vec<T, N> x, vec<T, N> y) { T r = x[0] * y[0]; for (int i = 1; i < N; i++) r += x[i] * y[i]; return r; }
-KS float dot(float x, float y) { return x * y; }
-KS half dot(half x, half y) { return x * y; }
-template <class T> KS vec<T, 3> cross(vec<T, 3> a, vec<T, 3> b) { return a.yzx * b.zxy - a.zxy * b.yzx; }
-template <class T, int N> KS T length_squared(vec<T, N> x) { return dot(x, x); }
-template <class T, int N> KS T length(vec<T, N> x) { return sqrt(dot(x, x)); }
-template <class T, int N> KS T distance_squared(vec<T, N> x, vec<T, N> y) { return dot(x - y, x - y); }
-template <class T, int N> KS T distance(vec<T, N> x, vec<T, N> y) { return length(x - y); }
-template <class T, int N> KS vec<T, N> normalize(vec<T, N> x) { return x * (T)rsqrt(dot(x, x)); }
-template <class T, int N> KS vec<T, N> reflect(vec<T, N> i, vec<T, N> n) { return i - n * ((T)2 * dot(n, i)); }
-template <class T, int N> KS vec<T, N> refract(vec<T, N> i, vec<T, N> n, T eta) { T d = dot(n, i); T k = (T)1 - eta * eta * ((T)1 - d * d); return k < (T)0 ? (vec<T, N>)(T)0 : i * eta - n * (eta * d + (T)sqrt(k)); }
-template <class T, int N> KS vec<T, N> faceforward(vec<T, N> n, vec<T, N> i, vec<T, N> r) { return dot(r, i) < (T)0 ? n : -n; }
-namespace fast {
-template <class T, int N> KS T length(vec<T, N> x) { return sqrt(dot(x, x)); }
-template <class T, int N> KS T distance(vec<T, N> x, vec<T, N> y) { return length(x - y); }
-template <class T, int N> KS vec<T, N> normalize(vec<T, N> x) { return x * (T)rsqrt(dot(x, x)); }
-}
-namespace precise {
-template <class T, int N> KS T length(vec<T, N> x) { return sqrt(dot(x, x)); }
-template <class T, int N> KS T distance(vec<T, N> x, vec<T, N> y) { return length(x - y); }
-template <class T, int N> KS vec<T, N> normalize(vec<T, N> x) { return x / (vec<T, N>)length(x); }
-}
+#define KS_DOT(n, T, N) KS T dot(T##N x, T##N y) { T r = x[0] * y[0]; for (int i = 1; i < N; i++) r += x[i] * y[i]; return r; }
+KS_FLOATS(KS_DOT, dot)
+KS_INTS(KS_DOT, dot)
+#undef KS_DOT
+KS float3 cross(float3 a, float3 b) { return a.yzx * b.zxy - a.zxy * b.yzx; }
+KS half3 cross(half3 a, half3 b) { return a.yzx * b.zxy - a.zxy * b.yzx; }
+#define KS_GEO(n, T, N) \
+    KS T length_squared(T##N x) { return dot(x, x); } \
+    KS T length(T##N x) { return sqrt(dot(x, x)); } \
+    KS T distance_squared(T##N x, T##N y) { return length_squared(x - y); } \
+    KS T distance(T##N x, T##N y) { return length(x - y); } \
+    KS T##N normalize(T##N x) { return x * rsqrt(dot(x, x)); }
+KS_FLOATS(KS_GEO, all)
+#define KS_GEO2(n, T, N) \
+    KS T##N reflect(T##N i, T##N n) { return i - n * ((T)2 * dot(n, i)); } \
+    KS T##N refract(T##N i, T##N n, T eta) { T d = dot(n, i); T k = (T)1 - eta * eta * ((T)1 - d * d); return k < (T)0 ? (T##N)(T)0 : i * eta - n * (eta * d + sqrt(k)); } \
+    KS T##N faceforward(T##N n, T##N i, T##N r) { return dot(r, i) < (T)0 ? n : -n; }
+KS_FLOATS(KS_GEO2, all)
+#undef KS_GEO2
+namespace fast { KS_FLOATS(KS_GEO, all) }
+namespace precise { KS_FLOATS(KS_GEO, all) }
+#undef KS_GEO
 
 // Integer.
 #define KS_BITS(T, U, S, W) \
@@ -246,15 +273,15 @@ KS_BITS(int, uint, , 32)
 KS_BITS(uint, uint, , 32)
 KS_BITS(long, ulong, l, 64)
 KS_BITS(ulong, ulong, l, 64)
-KS_V1(popcount)
-KS_V1(clz)
-KS_V1(ctz)
-KS_V1(reverse_bits)
-KS_V2(rotate)
-KS_V2(hadd)
-KS_V2(rhadd)
-KS_V2(addsat)
-KS_V2(subsat)
+KS_VI1(popcount)
+KS_VI1(clz)
+KS_VI1(ctz)
+KS_VI1(reverse_bits)
+KS_VI2(rotate)
+KS_VI2(hadd)
+KS_VI2(rhadd)
+KS_VI2(addsat)
+KS_VI2(subsat)
 #undef KS_BITS
 KS int mulhi(int x, int y) { return (int)(((long)x * (long)y) >> 32); }
 KS uint mulhi(uint x, uint y) { return (uint)(((ulong)x * (ulong)y) >> 32); }
@@ -266,7 +293,9 @@ KS ulong mulhi(ulong x, ulong y) {
     return a * c + (m >> 32) + (((m & 0xffffffffu) + b * c) >> 32);
 }
 KS long mulhi(long x, long y) { return (long)mulhi((ulong)x, (ulong)y) - (x < 0 ? y : 0) - (y < 0 ? x : 0); }
-KS_V2(mulhi)
+KS char mulhi(char x, char y) { return (char)(((int)x * (int)y) >> 8); }
+KS uchar mulhi(uchar x, uchar y) { return (uchar)(((uint)x * (uint)y) >> 8); }
+KS_VI2(mulhi)
 template <class T> KS T madhi(T x, T y, T z) { return mulhi(x, y) + z; }
 KS int mul24(int x, int y) { return ((x << 8) >> 8) * ((y << 8) >> 8); }
 KS uint mul24(uint x, uint y) { return (x & 0xffffffu) * (y & 0xffffffu); }

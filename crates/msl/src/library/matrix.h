@@ -6,8 +6,7 @@ template <class T, int C, int R> struct matrix {
     matrix() = default;
     matrix(const matrix&) = default;
     matrix(const __constant matrix&) = default;
-    matrix& operator=(const matrix&) = default;
-    matrix& operator=(const __constant matrix&) = default;
+    template <class Q, typename __ks_same<Q, matrix>::type = 0> KS matrix& operator=(const __constant Q& o) { return *this = Q(o); }
     KS explicit matrix(T d) { for (int c = 0; c < C; c++) for (int r = 0; r < R; r++) columns[c][r] = c == r ? d : (T)0; }
     template <class U> KS explicit matrix(const matrix<U, C, R>& m) { for (int c = 0; c < C; c++) for (int r = 0; r < R; r++) columns[c][r] = (T)m.columns[c][r]; }
     KS matrix(column_type a, column_type b) { static_assert(C == 2, "this matrix has another number of columns"); columns[0] = a; columns[1] = b; }

@@ -5,8 +5,7 @@ template <class T, int N> struct __ks_packed;
     __ks_packed() = default; \
     __ks_packed(const __ks_packed&) = default; \
     __ks_packed(const __constant __ks_packed&) = default; \
-    __ks_packed& operator=(const __ks_packed&) = default; \
-    __ks_packed& operator=(const __constant __ks_packed&) = default; \
+    template <class Q, typename __ks_same<Q, __ks_packed>::type = 0> KS __ks_packed& operator=(const __constant Q& o) { return *this = Q(o); } \
     KS constexpr __ks_packed(V v) { for (int i = 0; i < N; i++) (&x)[i] = v[i]; } \
     KS operator V() const { V r; for (int i = 0; i < N; i++) r[i] = (&x)[i]; return r; } \
     KS operator V() const __constant { V r; for (int i = 0; i < N; i++) r[i] = (&x)[i]; return r; } \

@@ -16,6 +16,10 @@ pub fn settle(
     let mut out = Vec::new();
     for global in &outline.globals {
         let (lo, hi) = (global.range.start, global.range.end);
+        if redeclares_member(unit, lo, hi) {
+            unit.remove(lo, hi);
+            continue;
+        }
         let Some(at) = specifier(unit, lo, hi) else { continue };
         let attr = (lo..hi).find(|i| unit.attr_list(*i).iter().any(|a| a.name == "function_constant"));
         let constexpr = (lo..hi).any(|i| unit.is_ident(i, "constexpr"));
@@ -50,6 +54,14 @@ pub fn settle(
         }
     }
     Ok(out)
+}
+
+/// `constant float Record<T>::table[8];`: says again, outside of the record, what the record said with its value.
+fn redeclares_member(unit: &Unit, lo: usize, hi: usize) -> bool {
+    let initialised = (lo..hi).any(|i| unit.is(i, "=") || unit.is(i, "{"));
+    let end = (lo..hi).find(|i| unit.is(*i, "[")).unwrap_or(hi - 1);
+    let qualified = unit.prev(end).and_then(|name| unit.prev(name)).is_some_and(|p| p > lo && unit.is(p, "::"));
+    !initialised && qualified && (lo..hi).any(|i| unit.is_ident(i, "constant"))
 }
 
 /// The `constant` among the specifiers of a declaration: not one inside the body of a record or a template list.

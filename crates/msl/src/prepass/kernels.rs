@@ -268,7 +268,7 @@ impl Shape {
         let mut end = b;
         let mut i = a;
         while i < b {
-            if unit.is(i, "=") || unit.get(i).is_some_and(|t| !t.significant()) {
+            if unit.is(i, "=") || !unit.attr_list(i).is_empty() {
                 end = i;
                 break;
             }

@@ -1,6 +1,7 @@
 //! The token-level pre-pass: from preprocessed MSL to C++ for OpenCL, with the entry points' signatures on the side.
 //! Knows MSL's surface; leaves types and expressions to clang.
 
+mod checks;
 mod emit;
 mod expr;
 mod globals;
@@ -50,7 +51,9 @@ pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Pr
         pre.tokens.windows(3).any(|w| w[0].is_ident("using") && w[1].is_ident("namespace") && w[2].is_ident("metal"));
     words::refuse(&pre.tokens)?;
     let mut unit = unit::Unit::new(&pre.tokens)?;
+    drop_coherent(&mut unit);
     let outline = scan::scan(&unit);
+    checks::check(&unit, &outline)?;
     let constants = globals::settle(&mut unit, &outline, &options.constants)?;
     records::add_copies(&mut unit, &outline);
     members::qualify(&mut unit, &outline);
@@ -107,6 +110,17 @@ impl Lowered {
 /// A function as a template argument: here a reference, since pointers to functions do not exist in C++ for OpenCL.
 fn function_references(unit: &mut unit::Unit, outline: &scan::Outline) -> bool {
     let mut found = false;
+    // `using F = void (*)(..)`, for a template parameter of that type.
+    for name in &outline.type_names {
+        let Some(target) = &name.target else { continue };
+        for i in target.clone() {
+            let star = unit.next(i);
+            if unit.is(i, "(") && unit.is(star, "*") && unit.is(unit.next(star), ")") && unit.is(unit.next(unit.next(star)), "(") {
+                unit.replace(star, "&");
+                found = true;
+            }
+        }
+    }
     for function in outline.functions.iter().filter(|f| f.template.is_some()) {
         let Some(open) = (function.start..function.name_at).find(|i| unit.is(*i, "<")) else { continue };
         let Some(close) = unit.angle(open, function.name_at) else { continue };
@@ -134,6 +148,24 @@ fn constant_is_const(unit: &mut unit::Unit) {
         }
         if !before.is_some_and(|p| unit.is(p, ")")) {
             unit.replace(i, "const __constant");
+        }
+    }
+}
+
+/// `coherent(device)` and its kin order accesses that here are in order anyway.
+fn drop_coherent(unit: &mut unit::Unit) {
+    for i in 0..unit.len() {
+        if !unit.is_ident(i, "coherent") {
+            continue;
+        }
+        let next = unit.next(i);
+        if unit.is(next, "(")
+            && let Some(close) = unit.pair(next)
+            && unit.ident(unit.next(next)).is_some_and(|w| matches!(w, "system" | "device" | "threadgroup"))
+        {
+            unit.remove(i, close + 1);
+        } else if matches!(unit.ident(next), Some("device" | "volatile" | "const")) {
+            unit.remove(i, i + 1);
         }
     }
 }

@@ -55,6 +55,9 @@ fn add(u: &mut Unit, record: &Record, n: usize) {
     }
     if !from_constant {
         let _ = write!(text, "{QUIET} {name}(const __constant {name}&) = default; ");
+        // Objects in `constant` memory, made from others there or from a value.
+        let _ = write!(text, "{QUIET} {name}(const __constant {name}&) __constant = default; ");
+        let _ = write!(text, "{QUIET} {name}(const {name}&) __constant = default; ");
     }
     // A template, so that a converted value does not fit it; a local record can have none.
     if !record.assigns && !record.local {

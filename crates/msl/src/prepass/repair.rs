@@ -66,6 +66,33 @@ fn one(u: &mut Unit, outline: &Outline, complaint: &Complaint<'_>) -> Option<()>
         wrap(u, "__ks_branch(", third, end);
         return Some(());
     }
+    if let Some(types) = message.strip_prefix("invalid operands to binary expression ('") {
+        // A pointer and a record that converts to an integer.
+        let (left, right) = types.split_once("' and '")?;
+        let (start, end) = match (left.contains('*'), right.contains('*')) {
+            (true, false) => (u.next(at), right_end(u, outline, at)?),
+            (false, true) => (left_start(u, at)?, at),
+            _ => return None,
+        };
+        wrap(u, "__ks_offset(", start, end);
+        return Some(());
+    }
+    if message.starts_with("no matching function for call") {
+        // A list in braces for a vector parameter.
+        let open = (at..at + 64).find(|i| u.is(*i, "("))?;
+        let close = u.pair(open)?;
+        let mut found = None;
+        for (a, b) in u.split(open + 1, close) {
+            let a = u.skip(a);
+            if u.is(a, "{") && u.pair(a).is_some_and(|p| u.skip(p + 1) == b) && (2..=4).contains(&u.split(a + 1, b - 1).len()) {
+                let end = u.pair(a)?;
+                u.replace(a, "__ks_list(");
+                u.replace(end, ")");
+                found = Some(());
+            }
+        }
+        return found;
+    }
     if let Some(rest) = message.strip_prefix("too few elements in vector initialization (expected ") {
         // Elements that a list does not name are zero.
         let mut numbers = rest.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse::<usize>().ok());

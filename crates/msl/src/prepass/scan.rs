@@ -421,6 +421,11 @@ impl Scanner<'_> {
         scope: &Scope,
         template: Option<Vec<TemplateParam>>,
     ) {
+        // Attributes before the first word belong to it.
+        let mut start = start;
+        while start > 0 && self.unit.get(start - 1).is_some_and(|t| !t.significant()) {
+            start -= 1;
+        }
         self.out.functions.push(Function {
             name: self.unit.ident(name_at).unwrap_or("").to_owned(),
             name_at,

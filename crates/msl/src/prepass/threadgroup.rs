@@ -105,14 +105,17 @@ fn declaration(u: &mut Unit, at: usize, hi: usize, out: &mut Vec<Allocation>) ->
         u.replace(i, format!("__ks_tg{n}"));
         let _ = write!(references, " __local __ks_tg{n} &{printed} = __ks_tg<__ks_tg{n}, {n}{align_text}>();");
         i = u.next(i);
-        while u.is(i, "[") {
-            i = u.skip(u.pair(i)? + 1);
+        while u.is(i, "[") || u.is_ident(i, "__attribute__") {
+            let open = if u.is(i, "[") { i } else { u.next(i) };
+            i = u.skip(u.pair(open)? + 1);
         }
         if u.is(i, "=") || u.is(i, "{") {
-            // An initialiser is an error in MSL as well; leave it for clang to say so at the right place.
+            // Apple's compiler takes an initialiser and does nothing with it.
+            let start = i;
             while i < hi && !u.is(i, ";") && !u.is(i, ",") {
                 i = u.pair(i).filter(|p| *p > i).unwrap_or(i) + 1;
             }
+            u.remove(start, i);
         }
         if u.is(i, ";") {
             break;

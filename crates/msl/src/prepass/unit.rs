@@ -2,6 +2,7 @@
 //! for. Knows C++ tokens; what an edit means is the passes' business.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::words;
 use crate::pp::Problem;
@@ -195,12 +196,16 @@ impl Unit {
 
     /// Inserts text before the token at `i`; later insertions stand closer to the token.
     pub fn insert_before(&mut self, i: usize, text: impl Into<String>) {
-        self.before.entry(i).or_default().push(text.into());
+        if !self.removed(i) {
+            self.before.entry(i).or_default().push(text.into());
+        }
     }
 
     /// Inserts text after the token at `i`; later insertions stand closer to the token.
     pub fn insert_after(&mut self, i: usize, text: impl Into<String>) {
-        self.after.entry(i).or_default().insert(0, text.into());
+        if !self.removed(i) {
+            self.after.entry(i).or_default().insert(0, text.into());
+        }
     }
 
     /// Puts text around `start..end`, outside of whatever was inserted there before.
@@ -211,16 +216,26 @@ impl Unit {
 
     /// Replaces the token at `i`.
     pub fn replace(&mut self, i: usize, text: impl Into<String>) {
-        self.replaced.insert(i, text.into());
+        if !self.removed(i) {
+            self.replaced.insert(i, text.into());
+        }
     }
 
-    /// Removes the tokens in `lo..hi` and whatever was to be inserted between them.
+    /// Removes the tokens in `lo..hi` and whatever was to be inserted there: no later pass sees them or can print there.
     pub fn remove(&mut self, lo: usize, hi: usize) {
-        for i in lo..hi {
+        for i in lo..hi.min(self.toks.len()) {
+            let token = &mut self.toks[i];
+            token.kind = Kind::Attr;
+            token.text = Rc::from("");
             self.replaced.insert(i, String::new());
             self.before.remove(&i);
             self.after.remove(&i);
         }
+    }
+
+    /// Was the token removed?
+    fn removed(&self, i: usize) -> bool {
+        self.get(i).is_some_and(|t| t.kind == Kind::Attr && t.text.is_empty())
     }
 
     /// Texts to print before, for and after the token at `i`.
