@@ -132,6 +132,7 @@ template <int N> struct __ks_bfvec;
     KS friend __ks_bfvec operator-(__ks_bfvec a, __ks_bfvec b) { return __ks_bfvec((vec<float, N>)a - (vec<float, N>)b); } \
     KS friend __ks_bfvec operator*(__ks_bfvec a, __ks_bfvec b) { return __ks_bfvec((vec<float, N>)a * (vec<float, N>)b); } \
     KS friend __ks_bfvec operator/(__ks_bfvec a, __ks_bfvec b) { return __ks_bfvec((vec<float, N>)a / (vec<float, N>)b); } \
+    template <class S, typename __ks_if<!__is_class(S)>::type = 0> KS __ks_bfvec& operator=(S s) { for (int i = 0; i < N; i++) (&x)[i] = bfloat((float)s); return *this; } \
     KS __ks_bfvec& operator+=(__ks_bfvec b) { return *this = *this + b; } \
     KS __ks_bfvec& operator-=(__ks_bfvec b) { return *this = *this - b; } \
     KS __ks_bfvec& operator*=(__ks_bfvec b) { return *this = *this * b; }

@@ -202,6 +202,8 @@ template <class A, class B, class C, class D> struct __ks_list_of<A, B, C, D> {
     template <class T> KS operator vec<T, 4>() const { return vec<T, 4>{(T)a, (T)b, (T)c, (T)d}; }
 };
 template <class... A> KS __ks_list_of<A...> __ks_list(A... a) { return {a...}; }
+// The object a constructor works on, which is a thread's.
+template <class T> KS __private T* __ks_this(__generic T* p) { return (__private T*)p; }
 // A distance for a pointer.
 template <class T> KS constexpr auto __ks_offset(T x) {
     if constexpr (__is_class(T)) return (long)x;

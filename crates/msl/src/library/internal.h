@@ -109,4 +109,4 @@ template <class W, class D, class S> KS void __ks_copy_tile(D dst, ulong dst_row
     }
 KS_ASYNC(__local, __global)
 KS_ASYNC(__global, __local)
-KS void __metal_wait_simdgroup_events(int, __private _simdgroup_event_t* __private*) {}
+KS void __metal_wait_simdgroup_events(int, __private _simdgroup_event_t**) {}

@@ -68,3 +68,8 @@ struct packed_bfloat4 {
     KS operator bfloat4() const { return bfloat4(x, y, z, w); }
     KS bfloat operator[](int i) const { return (&x)[i]; }
 };
+template <class T, int N> struct __ks_vt<__ks_packed<T, N>> {
+    static constexpr int n = N;
+    typedef T e;
+};
+template <class T, int N> struct __ks_is_record_vec<__ks_packed<T, N>> { static constexpr bool value = true; };

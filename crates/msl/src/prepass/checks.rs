@@ -26,7 +26,8 @@ fn attributes_after(u: &Unit, f: &Function) -> Result<(), Problem> {
     for attr in attributes(u, f.params.1, end) {
         if matches!(attr.name.as_str(), "max_total_threads_per_threadgroup" | "kernel" | "host_name") {
             let message = format!("`[[{}]]` cannot stand after the parameter list", attr.name);
-            return Err(Problem::at("misplaced-attribute", attr.loc, message).help("write it before the function: `[[...]] kernel void ...`"));
+            return Err(Problem::at("misplaced-attribute", attr.loc, message)
+                .help("write it before the function: `[[...]] kernel void ...`"));
         }
     }
     Ok(())
@@ -59,7 +60,8 @@ fn same_dimensions(u: &Unit, f: &Function) -> Result<(), Problem> {
                     if *other == 1 { "" } else { "s" },
                     attr.name
                 );
-                return Err(Problem::at("mixed-dimensions", u.loc(f.name_at), message).help("declare them all as `uint`, all as `uint2` or all as `uint3`"));
+                return Err(Problem::at("mixed-dimensions", u.loc(f.name_at), message)
+                    .help("declare them all as `uint`, all as `uint2` or all as `uint3`"));
             }
             Some(_) => {}
         }
@@ -72,16 +74,27 @@ fn globals(u: &Unit, outline: &Outline) -> Result<(), Problem> {
     for global in &outline.globals {
         let (lo, hi) = (global.range.start, global.range.end);
         let first = u.skip(lo);
-        let declares = u.ident(first).is_some_and(|w| !matches!(w, "struct" | "class" | "union" | "enum" | "using" | "typedef" | "template"))
+        let declares = u
+            .ident(first)
+            .is_some_and(|w| !matches!(w, "struct" | "class" | "union" | "enum" | "using" | "typedef" | "template"))
             && !(lo..hi).any(|i| u.is_ident(i, "constant") || u.is_ident(i, "sampler") || u.is_ident(i, "operator"));
         let template = u.is_ident(first, "template") && (lo..hi).any(|i| u.is(i, "="));
-        if !(declares || template && !(lo..hi).any(|i| u.is_ident(i, "constant") || matches!(u.ident(i), Some("struct" | "class" | "using")))) {
+        if !(declares
+            || template
+                && !(lo..hi)
+                    .any(|i| u.is_ident(i, "constant") || matches!(u.ident(i), Some("struct" | "class" | "using"))))
+        {
             continue;
         }
         let end = (lo..hi).find(|i| u.is(*i, "=") || u.is(*i, "[") || u.is(*i, "{") || u.is(*i, ";")).unwrap_or(hi);
         let Some(name) = u.prev(end).filter(|i| *i > first && u.ident(*i).is_some()) else { continue };
-        let message = format!("`{}` is declared outside of functions and must be in `constant` memory", u.ident(name).unwrap_or(""));
-        return Err(Problem::at("program-scope-variable", u.loc(name), message).help("write `constant` before its type"));
+        let message = format!(
+            "`{}` is declared outside of functions and must be in `constant` memory",
+            u.ident(name).unwrap_or("")
+        );
+        return Err(
+            Problem::at("program-scope-variable", u.loc(name), message).help("write `constant` before its type")
+        );
     }
     Ok(())
 }
@@ -94,12 +107,16 @@ fn lambdas(u: &Unit) -> Result<(), Problem> {
         }
         let operand = u.prev(i).is_some_and(|p| {
             let t = &u.toks[p];
-            (t.kind == Kind::Ident && !matches!(&*t.text, "return" | "else" | "do")) || t.is(")") || t.is("]") || t.is(">")
+            (t.kind == Kind::Ident && !matches!(&*t.text, "return" | "else" | "do"))
+                || t.is(")")
+                || t.is("]")
+                || t.is(">")
         });
         let Some(close) = u.pair(i).filter(|_| !operand) else { continue };
         let next = u.skip(close + 1);
         if u.is(next, "(") || u.is(next, "{") {
-            return Err(Problem::at("lambda", u.loc(i), "lambda expressions do not exist in MSL").help("write a function or a functor"));
+            return Err(Problem::at("lambda", u.loc(i), "lambda expressions do not exist in MSL")
+                .help("write a function or a functor"));
         }
     }
     Ok(())
@@ -112,10 +129,15 @@ fn unsupported_types(u: &Unit) -> Result<(), Problem> {
         let Some(what) = words::unsupported_type(word) else { continue };
         // Only where it is used as a type: with template arguments, or before a name.
         let next = u.next(i);
-        let is_type = u.is(next, "<") || (u.ident(next).is_some() && u.prev(i).is_none_or(|p| !u.is(p, ".") && !u.is(p, "->")));
+        let is_type =
+            u.is(next, "<") || (u.ident(next).is_some() && u.prev(i).is_none_or(|p| !u.is(p, ".") && !u.is(p, "->")));
         if is_type && !u.prev(i).is_some_and(|p| matches!(u.ident(p), Some("struct" | "class" | "using"))) {
-            return Err(Problem::at("unsupported-type", u.loc(i), format!("`{word}` is not supported: it belongs to {what}"))
-                .help("kernels here take buffers, threadgroup memory and positions"));
+            return Err(Problem::at(
+                "unsupported-type",
+                u.loc(i),
+                format!("`{word}` is not supported: it belongs to {what}"),
+            )
+            .help("kernels here take buffers, threadgroup memory and positions"));
         }
     }
     Ok(())

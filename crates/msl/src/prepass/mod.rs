@@ -115,7 +115,11 @@ fn function_references(unit: &mut unit::Unit, outline: &scan::Outline) -> bool {
         let Some(target) = &name.target else { continue };
         for i in target.clone() {
             let star = unit.next(i);
-            if unit.is(i, "(") && unit.is(star, "*") && unit.is(unit.next(star), ")") && unit.is(unit.next(unit.next(star)), "(") {
+            if unit.is(i, "(")
+                && unit.is(star, "*")
+                && unit.is(unit.next(star), ")")
+                && unit.is(unit.next(unit.next(star)), "(")
+            {
                 unit.replace(star, "&");
                 found = true;
             }

@@ -66,6 +66,20 @@ fn one(u: &mut Unit, outline: &Outline, complaint: &Complaint<'_>) -> Option<()>
         wrap(u, "__ks_branch(", third, end);
         return Some(());
     }
+    if message.starts_with("cannot initialize object parameter") || message.starts_with("no matching member function") {
+        // A member called from a constructor, where the object may be anywhere.
+        let inside = |f: &super::scan::Function| f.body.is_some_and(|(a, b)| a < at && at < b);
+        outline.functions.iter().find(|f| inside(f) && f.record.as_ref() == Some(&f.name))?;
+        if u.is_ident(at, "this") {
+            u.replace(at, "__ks_this(this)");
+        } else if u.is(at, "->") && u.prev(at).is_some_and(|p| u.is_ident(p, "this")) {
+            u.replace(u.prev(at)?, "__ks_this(this)");
+        } else {
+            u.ident(at)?;
+            u.insert_before(at, "__ks_this(this)->");
+        }
+        return Some(());
+    }
     if let Some(types) = message.strip_prefix("invalid operands to binary expression ('") {
         // A pointer and a record that converts to an integer.
         let (left, right) = types.split_once("' and '")?;
@@ -84,7 +98,10 @@ fn one(u: &mut Unit, outline: &Outline, complaint: &Complaint<'_>) -> Option<()>
         let mut found = None;
         for (a, b) in u.split(open + 1, close) {
             let a = u.skip(a);
-            if u.is(a, "{") && u.pair(a).is_some_and(|p| u.skip(p + 1) == b) && (2..=4).contains(&u.split(a + 1, b - 1).len()) {
+            if u.is(a, "{")
+                && u.pair(a).is_some_and(|p| u.skip(p + 1) == b)
+                && (2..=4).contains(&u.split(a + 1, b - 1).len())
+            {
                 let end = u.pair(a)?;
                 u.replace(a, "__ks_list(");
                 u.replace(end, ")");
