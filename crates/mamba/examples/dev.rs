@@ -5,8 +5,10 @@ use std::path::Path;
 
 use ksearch_mamba::bench::{Case, Contestant, Own};
 use ksearch_mamba::cpu::{CpuModel, Options};
+use ksearch_mamba::cuda::CudaModel;
 use ksearch_mamba::peer::{Launch, Peer};
 use ksearch_mamba::random::{RandomWeights, tokens};
+use ksearch_mamba::weights::WeightType;
 use ksearch_mamba::{Config, Engine, bench, checkpoint, verify};
 
 fn main() {
@@ -65,7 +67,80 @@ fn main() {
             let (a, b) = (verify::greedy(&mut ours, &prompt, 64).unwrap(), peer.decode(&prompt, 64).unwrap().1);
             println!("{:?}\n{a:?}\n{b:?}", verify::tokens("greedy", &a, &b));
         }
+        "cuda-verify" => cuda_verify(&config),
+        "cuda-bench" => cuda_bench(&config, args[3].parse().unwrap()),
         "export" => checkpoint::export(&config, &RandomWeights::new(&config, 1), Path::new(&args[3])).unwrap(),
         _ => panic!("export | bench | verify"),
+    }
+}
+
+fn cuda_verify(config: &Config) {
+    let random = RandomWeights::new(config, 1);
+    let mut cpu = CpuModel::load(config, &random, Options::default()).unwrap();
+    let prompt = tokens(config.vocab, 16, 9);
+    let reference = verify::greedy(&mut cpu, &prompt, 64).unwrap();
+    for kind in [WeightType::F32, WeightType::F16, WeightType::Bf16] {
+        let mut gpu = CudaModel::load(config, &random, kind).unwrap();
+        println!("{}", gpu.name());
+        for length in [1, 7, 64, 65, 513, 1024] {
+            let ids = tokens(config.vocab, length, 3);
+            let a = verify::logits_of(&mut gpu, &ids).unwrap();
+            let b = verify::logits_of(&mut cpu, &ids).unwrap();
+            println!("L={length} difference from cpu f32 {:e}", verify::max_difference(a.as_slice(), b.as_slice()));
+            println!(
+                "{:?}",
+                verify::parts_against_whole(&mut gpu, &ids, &[length / 3, 1, 5, 1, 1, length / 4]).unwrap()
+            );
+        }
+        let sequences: Vec<Vec<u32>> = (0..3).map(|i| tokens(config.vocab, 100, i)).collect();
+        println!("{:?}", verify::batch_against_single(&mut gpu, &sequences).unwrap());
+        println!(
+            "{:?}",
+            verify::tokens("greedy through the host", &verify::greedy(&mut gpu, &prompt, 64).unwrap(), &reference)
+        );
+        let mut state = gpu.start(1).unwrap();
+        let first =
+            gpu.forward(ksearch_mamba::Batch::one(&prompt).unwrap(), &mut state, ksearch_mamba::Want::Last).unwrap();
+        let first = ksearch_mamba::generate::argmax(first.row(0)).unwrap();
+        let mut ids = vec![first];
+        ids.extend(gpu.greedy(first, 63, &mut state).unwrap());
+        println!("{:?}", verify::tokens("greedy on the GPU", &ids, &reference));
+    }
+}
+
+fn cuda_bench(config: &Config, kind: WeightType) {
+    let random = RandomWeights::new(config, 1);
+    let mut gpu = CudaModel::load(config, &random, kind).unwrap();
+    println!("{} {} MiB", gpu.name(), gpu.weight_bytes() >> 20);
+    let ids = tokens(config.vocab, 8192, 5);
+    for length in [512, 1024, 2048, 4096, 8192] {
+        let mut rates: Vec<f64> = Vec::new();
+        for round in 0..12 {
+            let mut state = gpu.start(1).unwrap();
+            let start = std::time::Instant::now();
+            let batch = ksearch_mamba::Batch::one(&ids[..length]).unwrap();
+            gpu.forward(batch, &mut state, ksearch_mamba::Want::Last).unwrap();
+            if round > 1 {
+                rates.push(length as f64 / start.elapsed().as_secs_f64());
+            }
+        }
+        println!("prefill {length}: {:.0} tok/s median of {rates:.0?}", bench::median(&rates));
+    }
+    for early in [true, false] {
+        gpu.set_early(early);
+        let mut state = gpu.start(1).unwrap();
+        gpu.greedy(5, 16, &mut state).unwrap();
+        let mut rates: Vec<f64> = Vec::new();
+        for _ in 0..7 {
+            let start = std::time::Instant::now();
+            gpu.greedy(5, 256, &mut state).unwrap();
+            rates.push(256.0 / start.elapsed().as_secs_f64());
+        }
+        println!("decode on the GPU, early {early}: {:.0} tok/s median of {rates:.0?}", bench::median(&rates));
+    }
+    let mut own = Own { label: "cuda".into(), engine: gpu };
+    for _ in 0..3 {
+        let (seconds, _) = own.decode(&ids[..16], 256).unwrap();
+        println!("decode through the host: {:.0} tok/s", 256.0 / seconds);
     }
 }

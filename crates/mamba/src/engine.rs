@@ -73,6 +73,18 @@ impl Logits {
         Self { vocab, data }
     }
 
+    /// From stretches of time, each sequence-major, to one sequence-major whole.
+    pub fn from_parts(vocab: usize, sequences: usize, parts: &[Vec<f32>]) -> Self {
+        let mut data = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+        for s in 0..sequences {
+            for part in parts {
+                let per = part.len() / sequences.max(1);
+                data.extend_from_slice(part.get(s * per..(s + 1) * per).unwrap_or(&[]));
+            }
+        }
+        Self { vocab, data }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.data.len() / self.vocab.max(1)

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod checkpoint;
 pub mod config;
 pub mod cpu;
+pub mod cuda;
 pub mod engine;
 pub mod error;
 pub mod generate;

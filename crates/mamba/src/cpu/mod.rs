@@ -204,18 +204,7 @@ impl CpuModel {
             self.logits(&rows, &mut out)?;
             chunks.push(out);
         }
-        if sequences == 1 || chunks.len() == 1 {
-            return Ok(Logits::new(vocab, chunks.concat()));
-        }
-        // Chunk-major to sequence-major.
-        let mut data = Vec::with_capacity(chunks.iter().map(Vec::len).sum());
-        for s in 0..sequences {
-            for chunk in &chunks {
-                let per = chunk.len() / sequences;
-                data.extend_from_slice(chunk.get(s * per..(s + 1) * per).unwrap_or(&[]));
-            }
-        }
-        Ok(Logits::new(vocab, data))
+        Ok(Logits::from_parts(vocab, sequences, &chunks))
     }
 }
 
