@@ -32,7 +32,7 @@ fn blas<T>(what: &str, result: std::result::Result<T, lt::CublasError>) -> Resul
 
 /// One GPU with one stream.
 pub(super) struct Device {
-    device: sys::CUdevice,
+    ordinal: sys::CUdevice,
     context: sys::CUcontext,
     stream: sys::CUstream,
     blas: lts::cublasLtHandle_t,
@@ -99,7 +99,7 @@ impl Device {
             let stream = driver("opening a stream", cu::stream::create(cu::stream::StreamKind::NonBlocking))?;
             let blas = blas("starting cuBLASLt", lt::create_handle())?;
             let (workspace, plans) = (RefCell::new(None), RefCell::new(HashMap::new()));
-            let device = Rc::new(Self { device, context, stream, blas, workspace, plans, name, capability });
+            let device = Rc::new(Self { ordinal: device, context, stream, blas, workspace, plans, name, capability });
             *device.workspace.borrow_mut() = Some(device.memory(WORKSPACE, "the products' workspace")?);
             Ok(device)
         }
@@ -115,13 +115,13 @@ impl Device {
     pub(super) fn memory(&self, bytes: usize, what: &str) -> Result<Memory> {
         let bytes = bytes.max(16);
         // SAFETY: the pointer is owned by the returned value.
-        let pointer = match unsafe { cu::malloc_sync(bytes) } {
-            Ok(pointer) => pointer,
-            Err(_) => {
-                let available = cu::mem_get_info().map_or(0, |(free, _)| free as u64);
-                return Err(Error::OutOfMemory { what: format!("{what} (GPU)"), needed: bytes as u64, available });
+        let pointer = unsafe { cu::malloc_sync(bytes) }.map_err(|e| {
+            if e.0 != sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+                return failed(format!("taking memory for {what}: {e:?}"));
             }
-        };
+            let available = cu::mem_get_info().map_or(0, |(free, _)| free as u64);
+            Error::OutOfMemory { what: format!("{what} (GPU)"), needed: bytes as u64, available }
+        })?;
         let memory = Memory { pointer, bytes };
         // SAFETY: the memory is `bytes` long.
         driver("clearing memory", unsafe { cu::memset_d8_async(pointer, 0, bytes, self.stream) })?;
@@ -173,13 +173,12 @@ impl Device {
         // SAFETY: the program is valid until it is destroyed at the end; the log and PTX are NUL-terminated strings.
         let ptx = unsafe {
             let compiled = nvrtc::compile_program(program, &options);
-            let ptx = match compiled {
-                Ok(()) => nvrtc::get_ptx(program).map_err(|e| error("reading the kernels' PTX", e)),
-                Err(_) => {
-                    let log = nvrtc::get_program_log(program).unwrap_or_default();
-                    let bytes: Vec<u8> = log.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
-                    Err(failed(format!("compiling the kernels: {}", String::from_utf8_lossy(&bytes))))
-                }
+            let ptx = if compiled.is_ok() {
+                nvrtc::get_ptx(program).map_err(|e| error("reading the kernels' PTX", e))
+            } else {
+                let log = nvrtc::get_program_log(program).unwrap_or_default();
+                let bytes: Vec<u8> = log.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+                Err(failed(format!("compiling the kernels: {}", String::from_utf8_lossy(&bytes))))
             };
             nvrtc::destroy_program(program).map_err(|e| error("ending NVRTC", e))?;
             ptx?
@@ -345,7 +344,7 @@ impl Drop for Device {
             self.workspace.get_mut().take();
             let _ = lt::destroy_handle(self.blas);
             let _ = cu::stream::destroy(self.stream);
-            let _ = cu::primary_ctx::release(self.device);
+            let _ = cu::primary_ctx::release(self.ordinal);
         }
     }
 }

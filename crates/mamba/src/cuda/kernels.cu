@@ -1,5 +1,5 @@
 // Mamba-1 on NVIDIA GPUs: everything but the prompt's projections. Compiled at load for one model by NVRTC, which is
-// given the sizes: D_MODEL, D_INNER, D_STATE, DT_RANK, TAPS, VOCAB, SEGMENT, EPS, and ELEM (0 f32, 1 f16, 2 bf16). No
+// given the sizes: D_MODEL, D_INNER, D_STATE, DT_RANK, TAPS, VOCAB, EPS, and ELEM (0 f32, 1 f16, 2 bf16). No
 // headers: half types are handled by the few PTX instructions below.
 //
 // Activations are row-major (token, channel) in the weights' type; the residual, states and sums are f32.
@@ -51,8 +51,11 @@ __device__ __forceinline__ float softplus(float x) {
     return fmaxf(x, 0.0f) + s * (2.0f + s2 * p);
 }
 
-// Programmatic dependent launch: a kernel may start before the one ahead of it has ended; what precedes `wait` may touch
-// constants only. Both are harmless where the launch does not ask for it.
+// Programmatic dependent launch: a step's kernel releases the next one as soon as it has begun, so that weights of several
+// kernels to come are on their way while one computes. What precedes `wait` may touch only what no kernel of the same step
+// writes before: weights, and the states of its own layer (written by `step_scan` alone, and last in the step before, which
+// is another graph launch and therefore complete). `wait` returns when the kernel ahead is complete, which itself has
+// waited for the one ahead of it. Both instructions are harmless where the launch does not ask for early start.
 __device__ __forceinline__ void wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 __device__ __forceinline__ void release() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
@@ -78,7 +81,8 @@ __device__ __forceinline__ float block_sum(float v, float* room) {
 
 // hidden[r] = embedding[ids[r]]
 extern "C" __global__ void embed(const elem* table, const u32* ids, float* hidden) {
-    wait(); release();
+    release();
+    wait();
     u32 id = ids[blockIdx.x];
     for (int c = threadIdx.x; c < D_MODEL; c += blockDim.x)
         hidden[(size_t)blockIdx.x * D_MODEL + c] = wide(table[(size_t)id * D_MODEL + c]);
@@ -101,33 +105,33 @@ extern "C" __global__ void gather(const float* hidden, const u32* rows, float* o
         out[(size_t)blockIdx.x * D_MODEL + c] = hidden[(size_t)rows[blockIdx.x] * D_MODEL + c];
 }
 
-// u = silu(conv(x)); grid (channels / 128, stretches of 32 tokens, sequences), a thread a channel.
+#define CONV_TOKENS 8
+
+// u = silu(conv(x)); grid (channels / 128, stretches of CONV_TOKENS tokens, sequences), a thread a channel.
 // x is the first half of the projection's rows; state is [sequence][tap - 1][channel], oldest first.
-extern "C" __global__ void conv(const elem* projected, const float* weight, const float* bias, const float* state,
-                                elem* u, int length) {
-    int c = blockIdx.x * 128 + threadIdx.x, start = blockIdx.y * 32;
+extern "C" __global__ void conv(const elem* __restrict__ projected, const float* __restrict__ weight,
+                                const float* __restrict__ bias, const float* __restrict__ state, elem* __restrict__ u,
+                                int length) {
+    int c = blockIdx.x * 128 + threadIdx.x, start = blockIdx.y * CONV_TOKENS;
     if (c >= D_INNER) return;
     const elem* x = projected + (size_t)blockIdx.z * length * (2 * D_INNER) + c;
     elem* out = u + (size_t)blockIdx.z * length * D_INNER + c;
     const float* old = state + (size_t)blockIdx.z * (TAPS - 1) * D_INNER + c;
-    float w[TAPS], window[TAPS];
+    float w[TAPS], inputs[TAPS - 1 + CONV_TOKENS];
 #pragma unroll
     for (int j = 0; j < TAPS; ++j) w[j] = weight[j * D_INNER + c];
 #pragma unroll
-    for (int j = 0; j < TAPS - 1; ++j) {
+    for (int j = 0; j < TAPS - 1 + CONV_TOKENS; ++j) {
         int t = start - (TAPS - 1) + j;
-        window[j + 1] = t >= 0 ? wide(x[(size_t)t * (2 * D_INNER)]) : old[(t + TAPS - 1) * D_INNER];
+        inputs[j] = t >= length ? 0.0f : t >= 0 ? wide(x[(size_t)t * (2 * D_INNER)]) : old[(t + TAPS - 1) * D_INNER];
     }
     float b = bias[c];
-    int end = min(start + 32, length);
-    for (int t = start; t < end; ++t) {
 #pragma unroll
-        for (int j = 0; j < TAPS - 1; ++j) window[j] = window[j + 1];
-        window[TAPS - 1] = wide(x[(size_t)t * (2 * D_INNER)]);
+    for (int i = 0; i < CONV_TOKENS; ++i) {
         float sum = b;
 #pragma unroll
-        for (int j = 0; j < TAPS; ++j) sum += w[j] * window[j];
-        out[(size_t)t * D_INNER] = narrow(silu(sum));
+        for (int j = 0; j < TAPS; ++j) sum += w[j] * inputs[i + j];
+        if (start + i < length) out[(size_t)(start + i) * D_INNER] = narrow(silu(sum));
     }
 }
 
@@ -144,30 +148,26 @@ extern "C" __global__ void conv_tail(const elem* projected, float* state, int le
     }
 }
 
-// The scan is cut into segments of SEGMENT tokens. First every segment from a zero state (final state and sum of dt), then
-// the states are carried from segment to segment, then every segment again from its true state, with output. Twice the
-// exponentials, and all tokens at work at once.
+// The scan is cut into segments of `span` tokens (a multiple of SCAN_TOKENS). First every segment from a zero state (final
+// state and sum of dt), then the states are carried from segment to segment, then every segment again from its true state,
+// with output. Twice the exponentials, and all tokens at work at once.
 
-// B and C of 32 tokens as f32 in shared memory: [token][2 x D_STATE].
-__device__ __forceinline__ void stage(const elem* selected, int from, int count, float (*bc)[2 * D_STATE]) {
-    for (int i = threadIdx.x; i < count * 2 * D_STATE; i += 128) {
-        int t = i / (2 * D_STATE), n = i % (2 * D_STATE);
-        bc[t][n] = wide(selected[(size_t)(from + t) * SELECTED + DT_RANK + n]);
-    }
-}
+#define SCAN_TOKENS 8
 
 template <bool OUTPUT>
-__device__ __forceinline__ void segment(elem* dt, const elem* u, const elem* projected, const elem* selected,
-                                        const float* decay, const float* dt_bias, const float* skip, float* states,
-                                        float* sums, int length) {
-    __shared__ float bc[32][2 * D_STATE];
+__device__ __forceinline__ void segment(elem* dt, const elem* __restrict__ u, const elem* __restrict__ projected,
+                                        const elem* __restrict__ selected, const float* __restrict__ decay,
+                                        const float* __restrict__ dt_bias, const float* __restrict__ skip,
+                                        float* __restrict__ states, float* __restrict__ sums, int length, int span) {
+    // B and C of a stretch of tokens.
+    __shared__ __align__(16) float bc[SCAN_TOKENS][2 * D_STATE];
     int c = blockIdx.x * 128 + threadIdx.x, segments = gridDim.y;
-    int start = blockIdx.y * SEGMENT, end = min(start + SEGMENT, length);
+    int start = blockIdx.y * span, end = min(start + span, length);
     bool live = c < D_INNER;
     int channel = live ? c : 0;
-    dt += (size_t)blockIdx.z * length * D_INNER;
-    u += (size_t)blockIdx.z * length * D_INNER;
-    projected += (size_t)blockIdx.z * length * (2 * D_INNER) + D_INNER;
+    dt += (size_t)blockIdx.z * length * D_INNER + channel;
+    u += (size_t)blockIdx.z * length * D_INNER + channel;
+    projected += (size_t)blockIdx.z * length * (2 * D_INNER) + D_INNER + channel;
     selected += (size_t)blockIdx.z * length * SELECTED;
     size_t slot = ((size_t)blockIdx.z * segments + blockIdx.y) * D_INNER + channel;
     float a[D_STATE], h[D_STATE], total = 0.0f;
@@ -177,16 +177,27 @@ __device__ __forceinline__ void segment(elem* dt, const elem* u, const elem* pro
         h[n] = OUTPUT ? states[slot * D_STATE + n] : 0.0f;
     }
     float bias = dt_bias[channel], d = skip[channel];
-    for (int from = start; from < end; from += 32) {
-        int count = min(32, end - from);
+    for (int from = start; from < end; from += SCAN_TOKENS) {
+        int count = min(SCAN_TOKENS, end - from);
+        // All loads of the stretch are on their way before any is used.
+        float steps[SCAN_TOKENS], xs[SCAN_TOKENS], gates[SCAN_TOKENS];
+#pragma unroll
+        for (int i = 0; i < SCAN_TOKENS; ++i) {
+            size_t at = min(from + i, length - 1);
+            steps[i] = wide(dt[at * D_INNER]);
+            xs[i] = wide(u[at * D_INNER]);
+            if (OUTPUT) gates[i] = wide(projected[at * (2 * D_INNER)]);
+        }
         __syncthreads();
-        stage(selected, from, count, bc);
+        for (int i = threadIdx.x; i < count * 2 * D_STATE; i += 128) {
+            int t = i / (2 * D_STATE), n = i % (2 * D_STATE);
+            bc[t][n] = wide(selected[(size_t)(from + t) * SELECTED + DT_RANK + n]);
+        }
         __syncthreads();
-        if (!live) continue;
-        for (int i = 0; i < count; ++i) {
-            size_t at = (size_t)(from + i) * D_INNER + c;
-            float step = softplus(wide(dt[at]) + bias), x = wide(u[at]);
-            float fed = step * x, y0 = d * x, y1 = 0.0f;
+#pragma unroll
+        for (int i = 0; i < SCAN_TOKENS; ++i) {
+            if (i >= count) break;
+            float step = softplus(steps[i] + bias), fed = step * xs[i], y0 = d * xs[i], y1 = 0.0f;
             total += step;
 #pragma unroll
             for (int n = 0; n < D_STATE; n += 2) {
@@ -194,7 +205,7 @@ __device__ __forceinline__ void segment(elem* dt, const elem* u, const elem* pro
                 h[n + 1] = power2(step * a[n + 1]) * h[n + 1] + fed * bc[i][n + 1];
                 if (OUTPUT) { y0 += h[n] * bc[i][D_STATE + n]; y1 += h[n + 1] * bc[i][D_STATE + n + 1]; }
             }
-            if (OUTPUT) dt[at] = narrow((y0 + y1) * silu(wide(projected[(size_t)(from + i) * (2 * D_INNER) + c])));
+            if (OUTPUT && live) dt[(size_t)(from + i) * D_INNER] = narrow((y0 + y1) * silu(gates[i]));
         }
     }
     if (live && !OUTPUT) {
@@ -207,29 +218,41 @@ __device__ __forceinline__ void segment(elem* dt, const elem* u, const elem* pro
 // Grid (channels / 128, segments, sequences).
 extern "C" __global__ void __launch_bounds__(128) scan_segments(
     elem* dt, const elem* u, const elem* projected, const elem* selected, const float* decay, const float* dt_bias,
-    const float* skip, float* states, float* sums, int length) {
-    segment<false>(dt, u, projected, selected, decay, dt_bias, skip, states, sums, length);
+    const float* skip, float* states, float* sums, int length, int span) {
+    segment<false>(dt, u, projected, selected, decay, dt_bias, skip, states, sums, length, span);
 }
 
 extern "C" __global__ void __launch_bounds__(128) scan_output(
     elem* dt, const elem* u, const elem* projected, const elem* selected, const float* decay, const float* dt_bias,
-    const float* skip, float* states, float* sums, int length) {
-    segment<true>(dt, u, projected, selected, decay, dt_bias, skip, states, sums, length);
+    const float* skip, float* states, float* sums, int length, int span) {
+    segment<true>(dt, u, projected, selected, decay, dt_bias, skip, states, sums, length, span);
 }
 
 // Final states of the segments become their first ones; `state` [sequence][channel][D_STATE] advances to the end.
 // A thread a (channel, state); grid (elements / 256, sequences).
-extern "C" __global__ void scan_carry(const float* decay, float* states, const float* sums, float* state, int segments) {
+extern "C" __global__ void scan_carry(const float* __restrict__ decay, float* __restrict__ states,
+                                      const float* __restrict__ sums, float* __restrict__ state, int segments) {
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= D_INNER * D_STATE) return;
     float* s = state + (size_t)blockIdx.y * D_INNER * D_STATE + i;
+    states += (size_t)blockIdx.y * segments * D_INNER * D_STATE + i;
+    sums += (size_t)blockIdx.y * segments * D_INNER + i / D_STATE;
     float carry = *s, a = decay[i];
-    for (int g = 0; g < segments; ++g) {
-        size_t slot = (size_t)blockIdx.y * segments + g;
-        float* here = states + slot * D_INNER * D_STATE + i;
-        float local = *here, sum = sums[slot * D_INNER + i / D_STATE];
-        *here = carry;
-        carry = power2(a * sum) * carry + local;
+    for (int g = 0; g < segments; g += 8) {
+        float local[8], sum[8];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            size_t at = min(g + j, segments - 1);
+            local[j] = states[at * D_INNER * D_STATE];
+            sum[j] = sums[at * D_INNER];
+        }
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            if (g + j < segments) {
+                states[(size_t)(g + j) * D_INNER * D_STATE] = carry;
+                carry = power2(a * sum[j]) * carry + local[j];
+            }
+        }
     }
     *s = carry;
 }
@@ -274,16 +297,25 @@ struct Dot {
 };
 
 // out = W norm(hidden); 8 warps a block, 2 rows a warp. Used for the input projection and for the head.
+// The weights' rows are cut so that a whole matrix is in flight at once.
 __device__ __forceinline__ void norm_matvec(const float* hidden, const float* norm, const elem* weight, float* out, int rows) {
     __shared__ float x[D_MODEL];
     __shared__ float room[8];
     int row = (blockIdx.x * 8 + (threadIdx.x >> 5)) * 2;
+    const int PER = (D_MODEL + 255) / 256;
+    float scales[PER];
     Dot<D_MODEL, 2> dots;
-    dots.load(weight, row, rows);
-    wait();
     release();
+    dots.load(weight, row, rows);
+#pragma unroll
+    for (int i = 0; i < PER; ++i) scales[i] = i * 256 + threadIdx.x < D_MODEL ? norm[i * 256 + threadIdx.x] : 0.0f;
+    wait();
     float sum = 0.0f;
-    for (int c = threadIdx.x; c < D_MODEL; c += 256) { float v = hidden[c]; x[c] = v * norm[c]; sum += v * v; }
+#pragma unroll
+    for (int i = 0; i < PER; ++i) {
+        int c = i * 256 + threadIdx.x;
+        if (c < D_MODEL) { float v = hidden[c]; x[c] = v * scales[i]; sum += v * v; }
+    }
     float scale = rsqrtf(block_sum(sum, room) / D_MODEL + EPS);
     float y[2];
     dots.dot(x, y);
@@ -301,12 +333,12 @@ extern "C" __global__ void __launch_bounds__(256) step_head(const float* hidden,
     norm_matvec(hidden, norm, weight, logits, VOCAB);
 }
 
-// Convolved input of one channel.
-__device__ __forceinline__ float convolved(const float* projected, const float* weight, const float* bias, const float* state, int c) {
-    float sum = bias[c] + weight[(TAPS - 1) * D_INNER + c] * projected[c];
+// Convolution of one channel: all but the newest input, which is not known before `wait`.
+__device__ __forceinline__ float convolved_so_far(const float* weight, const float* bias, const float* state, int c) {
+    float sum = bias[c];
 #pragma unroll
     for (int j = 0; j < TAPS - 1; ++j) sum += weight[j * D_INNER + c] * state[j * D_INNER + c];
-    return silu(sum);
+    return sum;
 }
 
 // selected = W_x conv(x); a block of 256 a row.
@@ -314,19 +346,21 @@ extern "C" __global__ void __launch_bounds__(256) step_select(const float* proje
                                                               const float* conv_state, const elem* weight, float* selected) {
     __shared__ float room[8];
     const int PER = (D_INNER + 255) / 256;
-    float w[PER];
+    float w[PER], known[PER], newest[PER];
+    release();
 #pragma unroll
     for (int i = 0; i < PER; ++i) {
-        int c = i * 256 + threadIdx.x;
-        w[i] = c < D_INNER ? wide(weight[(size_t)blockIdx.x * D_INNER + c]) : 0.0f;
+        int c = min(i * 256 + threadIdx.x, D_INNER - 1);
+        w[i] = i * 256 + threadIdx.x < D_INNER ? wide(weight[(size_t)blockIdx.x * D_INNER + c]) : 0.0f;
+        known[i] = convolved_so_far(conv_weight, conv_bias, conv_state, c);
+        newest[i] = conv_weight[(TAPS - 1) * D_INNER + c];
     }
     wait();
-    release();
     float sum = 0.0f;
 #pragma unroll
     for (int i = 0; i < PER; ++i) {
-        int c = i * 256 + threadIdx.x;
-        if (c < D_INNER) sum += w[i] * convolved(projected, conv_weight, conv_bias, conv_state, c);
+        int c = min(i * 256 + threadIdx.x, D_INNER - 1);
+        sum += w[i] * silu(known[i] + newest[i] * projected[c]);
     }
     sum = block_sum(sum, room);
     if (threadIdx.x == 0) selected[blockIdx.x] = sum;
@@ -341,15 +375,23 @@ extern "C" __global__ void __launch_bounds__(256) step_scan(const float* project
     bool live = c < D_INNER;
     c = live ? c : D_INNER - 1;
     const int PER = (DT_RANK + 15) / 16, STATES = (D_STATE + 15) / 16;
-    float w[PER];
+    float w[PER], a[STATES], h[STATES];
+    release();
 #pragma unroll
     for (int i = 0; i < PER; ++i) {
         int r = i * 16 + lane;
         w[i] = r < DT_RANK ? wide(dt_weight[(size_t)c * DT_RANK + r]) : 0.0f;
     }
+#pragma unroll
+    for (int i = 0; i < STATES; ++i) {
+        int n = min(i * 16 + lane, D_STATE - 1);
+        a[i] = decay[c * D_STATE + n];
+        h[i] = state[(size_t)c * D_STATE + n];
+    }
+    float known = convolved_so_far(conv_weight, conv_bias, conv_state, c), newest = conv_weight[(TAPS - 1) * D_INNER + c];
+    float bias = dt_bias[c], d = skip[c];
     wait();
-    release();
-    float sum = 0.0f;
+    float x = projected[c], gate = projected[D_INNER + c], sum = 0.0f;
 #pragma unroll
     for (int i = 0; i < PER; ++i) {
         int r = i * 16 + lane;
@@ -357,16 +399,14 @@ extern "C" __global__ void __launch_bounds__(256) step_scan(const float* project
     }
 #pragma unroll
     for (int o = 8; o > 0; o >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, o);
-    float step = softplus(sum + dt_bias[c]), u = convolved(projected, conv_weight, conv_bias, conv_state, c);
-    float out = 0.0f;
+    float step = softplus(sum + bias), u = silu(known + newest * x), out = 0.0f;
 #pragma unroll
     for (int i = 0; i < STATES; ++i) {
         int n = i * 16 + lane;
         if (n < D_STATE) {
-            float* s = state + (size_t)c * D_STATE + n;
-            float h = power2(step * decay[c * D_STATE + n]) * *s + step * u * selected[DT_RANK + n];
-            if (live) *s = h;
-            out += h * selected[DT_RANK + D_STATE + n];
+            h[i] = power2(step * a[i]) * h[i] + step * u * selected[DT_RANK + n];
+            if (live) state[(size_t)c * D_STATE + n] = h[i];
+            out += h[i] * selected[DT_RANK + D_STATE + n];
         }
     }
 #pragma unroll
@@ -374,10 +414,10 @@ extern "C" __global__ void __launch_bounds__(256) step_scan(const float* project
     // All lanes of a channel have read its convolution state before the first lane shifts it.
     __syncwarp();
     if (live && lane == 0) {
-        y[c] = (out + skip[c] * u) * silu(projected[D_INNER + c]);
+        y[c] = (out + d * u) * silu(gate);
 #pragma unroll
         for (int j = 0; j < TAPS - 2; ++j) conv_state[j * D_INNER + c] = conv_state[(j + 1) * D_INNER + c];
-        if (TAPS > 1) conv_state[(TAPS - 2) * D_INNER + c] = projected[c];
+        conv_state[(TAPS - 2) * D_INNER + c] = x;
     }
 }
 
@@ -385,9 +425,9 @@ extern "C" __global__ void __launch_bounds__(256) step_scan(const float* project
 extern "C" __global__ void __launch_bounds__(256) step_out(const float* y, const elem* weight, float* hidden) {
     int row = blockIdx.x * 8 + (threadIdx.x >> 5);
     Dot<D_INNER, 1> dots;
+    release();
     dots.load(weight, row, D_MODEL);
     wait();
-    release();
     float out[1];
     dots.dot(y, out);
     if ((threadIdx.x & 31) == 0 && row < D_MODEL) hidden[row] += out[0];
@@ -397,14 +437,21 @@ extern "C" __global__ void __launch_bounds__(256) step_out(const float* y, const
 extern "C" __global__ void __launch_bounds__(1024) step_choose(const float* logits, u32* token, u32* out, u32* count) {
     __shared__ float best[32];
     __shared__ u32 where[32];
-    wait();
     release();
+    wait();
     float b = -__int_as_float(0x7f800000);
     u32 at = 0xffffffffu;
-    for (u32 i = threadIdx.x; i < VOCAB; i += 1024) {
-        float v = logits[i];
-        if (v > b) { b = v; at = i; }
+    const float4* four = (const float4*)logits;
+#pragma unroll 4
+    for (u32 i = threadIdx.x; i < VOCAB / 4; i += 1024) {
+        float4 v = four[i];
+        if (v.x > b) { b = v.x; at = 4 * i; }
+        if (v.y > b) { b = v.y; at = 4 * i + 1; }
+        if (v.z > b) { b = v.z; at = 4 * i + 2; }
+        if (v.w > b) { b = v.w; at = 4 * i + 3; }
     }
+    for (u32 i = VOCAB / 4 * 4 + threadIdx.x; i < VOCAB; i += 1024)
+        if (logits[i] > b) { b = logits[i]; at = i; }
 #pragma unroll
     for (int o = 16; o > 0; o >>= 1) {
         float v = __shfl_xor_sync(0xffffffffu, b, o);

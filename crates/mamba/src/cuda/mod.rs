@@ -16,8 +16,12 @@ use crate::weights::{WeightSource, WeightType, checked};
 
 /// The kernels' source, compiled at load for the model's sizes.
 pub const KERNELS: &str = include_str!("kernels.cu");
-/// Tokens of a segment of the scan.
-const SEGMENT: usize = 64;
+/// Tokens that a thread of the scan (or of the convolution) loads at once: what segments are made of.
+const STRETCH: usize = 8;
+/// Most tokens of a segment of the scan.
+const MAX_SPAN: usize = 64;
+/// Blocks of the scan that keep the GPU busy.
+const SCAN_BLOCKS: usize = 1056;
 /// Rows of one pass: bounds the memory of activations.
 const MAX_ROWS: usize = 8192;
 /// Most tokens that one call of [`CudaModel::greedy`] makes.
@@ -274,7 +278,7 @@ impl CudaModel {
         self.work = None;
         let (c, e) = (&self.config, self.kind.bytes());
         // Any division of the rows into sequences: each may end in a part of a segment.
-        let slots = rows.div_ceil(SEGMENT) + sequences;
+        let slots = rows.div_ceil(STRETCH) + sequences;
         let memory = |bytes: usize| self.device.memory(bytes, "the activations");
         self.work = Some(Work {
             rows,
@@ -303,7 +307,12 @@ impl CudaModel {
         self.device.write(&w.ids, &ids)?;
         let (k, c, rows) = (&self.kernels, &self.config, sequences * length);
         let (d, di, sel, e) = (c.d_model, c.d_inner, selected(c), self.kind.bytes());
-        let segments = length.div_ceil(SEGMENT);
+        // Short segments where the text is short, so that all of the GPU works; long ones where it is long, since carrying
+        // states from segment to segment costs too.
+        let wanted = rows * di.div_ceil(128) / SCAN_BLOCKS;
+        let span = wanted.next_multiple_of(STRETCH).clamp(STRETCH, MAX_SPAN);
+        let segments = length.div_ceil(span);
+        let span = span as i32;
         let count = i32::try_from(length).map_err(|_| failed("the text is too long"))?;
         let rank = match c.arch {
             Arch::Mamba1 { dt_rank } => dt_rank,
@@ -338,7 +347,7 @@ impl CudaModel {
                 (&w.u).into(),
                 Argument::Int(count),
             ];
-            launch(k.conv, (blocks, length.div_ceil(32), sequences), 128, &arguments)?;
+            launch(k.conv, (blocks, length.div_ceil(STRETCH), sequences), 128, &arguments)?;
             let arguments = [(&w.projected).into(), conv.into(), Argument::Int(count)];
             launch(k.conv_tail, (blocks, sequences, 1), 128, &arguments)?;
             multiply(&l.x_proj, &w.u, &w.selected, product(sel, di, di, false), false)?;
@@ -355,6 +364,7 @@ impl CudaModel {
                     (&w.states).into(),
                     (&w.sums).into(),
                     Argument::Int(count),
+                    Argument::Int(span),
                 ]
             };
             launch(k.scan_segments, (blocks, segments, sequences), 128, &scan())?;
@@ -569,7 +579,6 @@ pub fn defines(config: &Config, kind: WeightType) -> Result<Vec<(&'static str, S
         ("DT_RANK", dt_rank.to_string()),
         ("TAPS", config.d_conv.to_string()),
         ("VOCAB", config.vocab.to_string()),
-        ("SEGMENT", SEGMENT.to_string()),
         ("EPS", format!("{:e}f", config.eps)),
         ("ELEM", element.to_string()),
     ])
@@ -581,5 +590,27 @@ fn matrix(device: &Device, kind: WeightType, values: &[f32]) -> Result<Memory> {
         WeightType::F32 => device.upload(values, what),
         WeightType::F16 => device.upload(&values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<_>>(), what),
         WeightType::Bf16 => device.upload(&values.iter().map(|&v| bf16::from_f32(v)).collect::<Vec<_>>(), what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_the_kernels_cannot_take_are_refused_with_a_way_out() {
+        let defines = defines(&Config::preset("mamba-370m").unwrap(), WeightType::F16).unwrap();
+        let value = |name: &str| defines.iter().find(|(n, _)| *n == name).map(|(_, v)| v.as_str());
+        assert_eq!((value("D_INNER"), value("DT_RANK"), value("EPS")), (Some("2048"), Some("64"), Some("1e-5f")));
+        // Every size that the source uses is given, and nothing else.
+        for (name, _) in &defines {
+            assert!(KERNELS.contains(name), "{name}");
+        }
+        let mut odd = Config::preset("mamba-130m").unwrap();
+        odd.d_model = 100;
+        let refused = super::defines(&odd, WeightType::F16).unwrap_err().to_string();
+        assert!(refused.contains("multiples of 256"), "{refused}");
+        let second = Config::preset("mamba2-130m").unwrap();
+        assert!(super::defines(&second, WeightType::F16).unwrap_err().to_string().contains("use the `cpu` backend"));
     }
 }
