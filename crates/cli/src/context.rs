@@ -33,6 +33,27 @@ pub fn target(global: &Global, text: &str) -> Result<Arc<dyn Target>> {
     }
 }
 
+/// A simulated chip, for commands that work on nothing else.
+pub fn sim(global: &Global, text: &str) -> Result<(SimTarget, ksearch_apple::Chip)> {
+    let TargetId::Sim(name) = text.parse()? else {
+        bail!("this command works on sim:<chip> only, not on `{text}`");
+    };
+    let chip = chips(global)?.get(&name)?;
+    Ok((SimTarget::new(chip.clone())?, chip))
+}
+
+/// Splits `NAME=VALUE` arguments of `flag`; without `=` the value is `default`, if there may be none.
+pub fn pairs(texts: &[String], flag: &str, default: Option<&str>) -> Result<Vec<(String, String)>> {
+    texts
+        .iter()
+        .map(|text| match (text.split_once('='), default) {
+            (Some((name, value)), _) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+            (None, Some(value)) if !text.is_empty() => Ok((text.clone(), value.to_owned())),
+            _ => bail!("{flag} {text}: expected NAME=VALUE"),
+        })
+        .collect()
+}
+
 /// The task named on the command line.
 pub fn task(name: &str) -> Result<Arc<Task>> {
     let task = builtin::task(name).with_context(|| format!("cannot load task `{name}`"))?;

@@ -1,10 +1,12 @@
 //! Commands, one file each: typed arguments and a printer in, an outcome out.
 
+mod check;
 mod completions;
 mod doctor;
 mod eval;
 mod man;
 mod resume;
+mod run;
 mod runs;
 mod search;
 mod show;
@@ -31,6 +33,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Resume(args) => resume::run(&args, global, printer),
         Command::Runs => runs::run(global, printer),
         Command::Show(args) => show::run(&args, global, printer),
-        Command::Check(_) | Command::Run(_) => anyhow::bail!("not yet"),
+        Command::Check(args) => check::run(&args, global, printer),
+        Command::Run(args) => run::run(&args, global, printer),
     }
 }
