@@ -34,7 +34,7 @@ pub fn pattern(expected: &Exact, got: &[f64]) -> String {
     }
     let share = wrong.len() as f64 / got.len() as f64;
     format!(
-        "{:.0}% of the elements are off by more than 1% of the output's magnitude, with no simple pattern: check index \
+        "{:.0}% of the elements are off by more than 1% of the output's magnitude, with no simple pattern: check scale factors, index \
          arithmetic, masks and reductions.",
         100.0 * share
     )
