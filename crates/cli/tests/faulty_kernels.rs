@@ -73,11 +73,11 @@ const CASES: [Case; 10] = [
     },
     Case {
         name: "an off-by-one store",
-        from: "d < D; d += 64) {",
-        to: "d <= D; d += 64) {",
+        from: "out[(head * Lq + i) * D + d] =",
+        to: "out[(head * Lq + i) * D + d + 1] =",
         status: "fault",
         kind: Some("out_of_bounds"),
-        line_of: Some("weighted += exp("),
+        line_of: Some("out[(head * Lq + i) * D + d + 1]"),
         says: "offset",
     },
     Case {
@@ -159,7 +159,11 @@ fn each_mistake_gets_its_status_line_and_advice() {
         expect(code == 1, "exit code 1");
         expect(verdict["status"].as_str() == Some(case.status), case.status);
         expect(verdict["fault"]["kind"].as_str().filter(|k| *k != "launch") == case.kind, "kind of fault");
-        let pos = if verdict["fault"]["pos"].is_object() { &verdict["fault"]["pos"] } else { &verdict["diagnostics"][0]["pos"] };
+        let pos = if verdict["fault"]["pos"].is_object() {
+            &verdict["fault"]["pos"]
+        } else {
+            &verdict["diagnostics"][0]["pos"]
+        };
         expect(pos["line"].as_u64() == case.line_of.map(|text| line_of(&source, text)), "line");
         expect(pos["line"].is_null() || pos["column"].as_u64().is_some_and(|c| c > 0), "column");
         let said = format!("{} {} {}", verdict["summary"], verdict["advice"], verdict["diagnostics"]);

@@ -17,7 +17,9 @@ use crate::profile::Profile;
 use crate::target::{BuildInfo, Failure, Purpose, RunReport, Runnable, Slots, Target, TargetFacts};
 
 /// Simdgroup instructions that one dispatch may execute before it counts as endless.
-const INSTRUCTION_BUDGET: u64 = 2_000_000_000;
+const INSTRUCTION_BUDGET: u64 = 4_000_000_000;
+/// The same for one threadgroup, per simdgroup in it. A serial scan over 4096 steps of 16 states takes about a million.
+const SIMDGROUP_BUDGET: u64 = 50_000_000;
 
 /// The simulator as one Apple chip.
 pub struct SimTarget {
@@ -97,6 +99,7 @@ impl Target for SimTarget {
                 max_threads: self.chip.max_threads,
                 max_threadgroup_bytes: self.chip.max_threadgroup_bytes,
                 max_instructions: self.budget,
+                max_group_instructions: SIMDGROUP_BUDGET,
                 host_threads: 0,
             },
         }))
@@ -184,10 +187,13 @@ impl Runnable for SimRunnable {
                 };
                 let args = bind::arguments(&unit.module, dispatch, &self.resolved, &mut memory)?;
                 let launch = Launch::new(dispatch.grid, dispatch.threadgroup, args);
+                let simdgroups = launch.threads.iter().map(|&t| u64::from(t)).product::<u64>().div_ceil(32);
+                let limits =
+                    Limits { max_group_instructions: SIMDGROUP_BUDGET * simdgroups.max(1), ..self.limits.clone() };
                 for _ in 0..dispatch.repeat {
                     let outcome = unit
                         .program
-                        .run(&dispatch.kernel, &launch, &mut memory.memory, &self.limits, mode)
+                        .run(&dispatch.kernel, &launch, &mut memory.memory, &limits, mode)
                         .map_err(|e| run_error(e, &unit.module, dispatch))?;
                     if let Some(fault) = outcome.faults.first() {
                         return Err(fault_failure(fault));

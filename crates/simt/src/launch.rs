@@ -98,6 +98,9 @@ pub struct Limits {
     pub max_threadgroup_bytes: u32,
     /// Simdgroup instructions at most, over the whole launch.
     pub max_instructions: u64,
+    /// Simdgroup instructions at most, of one threadgroup: an endless loop is found long before the launch's budget is
+    /// used up.
+    pub max_group_instructions: u64,
     /// Host threads to use; 0 for all.
     pub host_threads: usize,
 }
@@ -126,8 +129,15 @@ pub struct Outcome {
 }
 
 impl Default for Limits {
-    /// The limits that all Apple GPUs share, and a budget of ten thousand million instructions.
+    /// The limits that all Apple GPUs share, and budgets of ten thousand million instructions, a thousand million
+    /// of them in one threadgroup.
     fn default() -> Self {
-        Self { max_threads: 1024, max_threadgroup_bytes: 32 << 10, max_instructions: 10_000_000_000, host_threads: 0 }
+        Self {
+            max_threads: 1024,
+            max_threadgroup_bytes: 32 << 10,
+            max_instructions: 10_000_000_000,
+            max_group_instructions: 1_000_000_000,
+            host_threads: 0,
+        }
     }
 }

@@ -572,11 +572,12 @@ impl Worker {
                     Stop::Barrier => waiting += 1,
                     Stop::Fault => return,
                     Stop::Running | Stop::Slice => {
-                        if used > limits.max_instructions {
+                        let limit = limits.max_instructions.min(limits.max_group_instructions);
+                        if used > limit {
                             let lane = w.mask.trailing_zeros() & 31;
                             let id = point(w) as u32;
                             let index = w.index;
-                            env.report(index, id, lane, Problem::Runaway { limit: limits.max_instructions });
+                            env.report(index, id, lane, Problem::Runaway { limit });
                             env.stopped = true;
                             return;
                         }
