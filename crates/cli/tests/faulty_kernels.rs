@@ -1,5 +1,7 @@
 //! One right attention kernel, broken in ten ways: each must get its own status, the exact line, and advice that fits.
 
+#![allow(clippy::unwrap_used)] // A test that cannot go on must say so at once.
+
 use std::path::Path;
 
 use assert_cmd::Command;
