@@ -51,36 +51,55 @@ fn node_divergent(f: &Func, v: V, d: &[bool]) -> bool {
     }
 }
 
-/// Blocks where paths from the two sides of the branch of `b` meet, found by carrying labels forward.
-fn joins(f: &Func, cfg: &Cfg, b: BlockId) -> Vec<BlockId> {
-    let mut label: FxHashMap<BlockId, BlockId> = FxHashMap::default();
-    let mut out = Vec::new();
-    let start = cfg.index[b as usize];
-    for s in f.blocks[b as usize].term.succs() {
-        if cfg.index[s as usize] > start {
-            label.insert(s, s);
+/// Labels carried forward from the two sides of a branch.
+struct Labels {
+    of: FxHashMap<BlockId, BlockId>,
+    joins: Vec<BlockId>,
+}
+
+impl Labels {
+    /// A path with label `l` reaches `s`: the first label stays, another one makes a join.
+    fn reach(&mut self, s: BlockId, l: BlockId) {
+        match self.of.get(&s) {
+            None => {
+                self.of.insert(s, l);
+            }
+            Some(&m) if m != l => {
+                self.of.insert(s, s);
+                if !self.joins.contains(&s) {
+                    self.joins.push(s);
+                }
+            }
+            _ => {}
         }
+    }
+}
+
+/// Blocks where paths from the two sides of the branch of `b` meet. A path that starts its loop over may leave the loop
+/// at any of its exits in a later iteration.
+fn joins(f: &Func, cfg: &Cfg, exits: &[Vec<BlockId>], b: BlockId) -> Vec<BlockId> {
+    let mut labels = Labels { of: FxHashMap::default(), joins: Vec::new() };
+    let back = |header: BlockId| cfg.loops.iter().position(|l| l.header == header);
+    let start = cfg.index[b as usize];
+    let step = |labels: &mut Labels, from: BlockId, s: BlockId, l: BlockId| {
+        if cfg.index[s as usize] > cfg.index[from as usize] {
+            labels.reach(s, l);
+        } else if let Some(id) = back(s) {
+            for &e in &exits[id] {
+                labels.reach(e, l);
+            }
+        }
+    };
+    for s in f.blocks[b as usize].term.succs() {
+        step(&mut labels, b, s, s);
     }
     for &x in cfg.order.iter().skip(start as usize + 1) {
-        let Some(&l) = label.get(&x) else { continue };
+        let Some(&l) = labels.of.get(&x) else { continue };
         for s in f.blocks[x as usize].term.succs() {
-            if cfg.index[s as usize] <= cfg.index[x as usize] {
-                continue;
-            }
-            match label.get(&s) {
-                None => {
-                    label.insert(s, l);
-                }
-                Some(&m) if m != l && m != s => {
-                    label.insert(s, s);
-                    out.push(s);
-                }
-                Some(&m) if m == s && l != s && !out.contains(&s) => out.push(s),
-                _ => {}
-            }
+            step(&mut labels, x, s, l);
         }
     }
-    out
+    labels.joins
 }
 
 /// Runs the analysis.
@@ -102,6 +121,22 @@ pub fn analyse(f: &Func, cfg: &Cfg) -> Divergence {
         exits: vec![false; cfg.loops.len()],
     };
     let mut join = vec![false; f.blocks.len()];
+    let targets: Vec<Vec<BlockId>> = cfg
+        .loops
+        .iter()
+        .enumerate()
+        .map(|(id, l)| {
+            let mut t: Vec<BlockId> = l
+                .blocks
+                .iter()
+                .flat_map(|&b| f.blocks[b as usize].term.succs())
+                .filter(|&s| !cfg.in_loop(s, id))
+                .collect();
+            t.sort_unstable();
+            t.dedup();
+            t
+        })
+        .collect();
     loop {
         let mut changed = false;
         for &b in &cfg.order {
@@ -141,7 +176,7 @@ pub fn analyse(f: &Func, cfg: &Cfg) -> Divergence {
             {
                 d.branch[b as usize] = true;
                 changed = true;
-                for j in joins(f, cfg, b) {
+                for j in joins(f, cfg, &targets, b) {
                     join[j as usize] = true;
                 }
             }
