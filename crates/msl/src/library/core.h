@@ -27,6 +27,7 @@ typedef decltype(nullptr) nullptr_t;
     typedef T T##2 __attribute__((ext_vector_type(2))); \
     typedef T T##3 __attribute__((ext_vector_type(3))); \
     typedef T T##4 __attribute__((ext_vector_type(4)));
+#define KS_USING(T) using ::T##2; using ::T##3; using ::T##4;
 KS_VECTORS(char)
 KS_VECTORS(uchar)
 KS_VECTORS(short)
@@ -39,6 +40,30 @@ KS_VECTORS(half)
 KS_VECTORS(float)
 
 namespace metal {
+KS_USING(char)
+KS_USING(uchar)
+KS_USING(short)
+KS_USING(ushort)
+KS_USING(int)
+KS_USING(uint)
+KS_USING(long)
+KS_USING(ulong)
+KS_USING(half)
+KS_USING(float)
+using ::uchar;
+using ::ushort;
+using ::uint;
+using ::ulong;
+using ::int8_t;
+using ::uint8_t;
+using ::int16_t;
+using ::uint16_t;
+using ::int32_t;
+using ::uint32_t;
+using ::int64_t;
+using ::uint64_t;
+using ::size_t;
+using ::ptrdiff_t;
 template <class T, int N> using vec = T __attribute__((ext_vector_type(N)));
 }
 using metal::vec;
@@ -97,6 +122,10 @@ template <> struct __ks_bvec<4> {
 typedef __ks_bvec<2> bool2;
 typedef __ks_bvec<3> bool3;
 typedef __ks_bvec<4> bool4;
+namespace metal {
+KS_USING(bool)
+}
+#undef KS_USING
 
 // Element type and width of a vector; width 0 for everything else.
 template <class T> struct __ks_vt {
@@ -125,13 +154,12 @@ namespace metal {
 template <class T> struct vec_elements { static constexpr __constant int value = __ks_vt<T>::n > 0 ? __ks_vt<T>::n : 1; };
 }
 
-template <class V, class A> KS constexpr void __ks_put(__private V& r, __private int& i, A a) {
-    typedef typename __ks_vt<V>::e E;
-    if constexpr (__ks_vt<A>::n == 0) {
-        r[i++] = (E)a;
-    } else {
-        for (int j = 0; j < __ks_vt<A>::n; j++) r[i++] = (E)a[j];
-    }
+// Element K of the arguments laid end to end.
+template <class E, int K, class A, class... B> KS constexpr E __ks_at(A a, B... rest) {
+    constexpr int n = __ks_vt<A>::n;
+    if constexpr (n == 0 && K == 0) return (E)a;
+    else if constexpr (K < n) return (E)a[K];
+    else return __ks_at<E, K - (n == 0 ? 1 : n)>(rest...);
 }
 
 // What a conversion `V(a...)` of MSL means.
@@ -149,10 +177,9 @@ template <class Q, class... A> KS constexpr Q __ks_make(A... a) {
         } else if constexpr (((__ks_vt<A>::n == 0 && !__is_class(A)) && ...)) {
             return V((E)a...);
         } else if constexpr (((__ks_is_record_vec<A>::value) && ...)) {
-            V r;
-            int i = 0;
-            (__ks_put<V>(r, i, a), ...);
-            return r;
+            if constexpr (N == 2) return V{__ks_at<E, 0>(a...), __ks_at<E, 1>(a...)};
+            else if constexpr (N == 3) return V{__ks_at<E, 0>(a...), __ks_at<E, 1>(a...), __ks_at<E, 2>(a...)};
+            else return V{__ks_at<E, 0>(a...), __ks_at<E, 1>(a...), __ks_at<E, 2>(a...), __ks_at<E, 3>(a...)};
         } else {
             return (static_cast<V>(a), ...);
         }
@@ -161,10 +188,9 @@ template <class Q, class... A> KS constexpr Q __ks_make(A... a) {
         return V{(E)a...};
     } else {
         static_assert((((__ks_vt<A>::n == 0) ? 1 : __ks_vt<A>::n) + ...) == N, "a vector needs as many values as it has elements");
-        V r;
-        int i = 0;
-        (__ks_put<V>(r, i, a), ...);
-        return r;
+        if constexpr (N == 2) return V{__ks_at<E, 0>(a...), __ks_at<E, 1>(a...)};
+        else if constexpr (N == 3) return V{__ks_at<E, 0>(a...), __ks_at<E, 1>(a...), __ks_at<E, 2>(a...)};
+        else return V{__ks_at<E, 0>(a...), __ks_at<E, 1>(a...), __ks_at<E, 2>(a...), __ks_at<E, 3>(a...)};
     }
 }
 

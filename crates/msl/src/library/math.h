@@ -260,11 +260,27 @@ namespace precise { KS_FLOATS(KS_GEO, all) }
     KS T extract_bits(T x, uint o, uint n) { return n == 0 ? (T)0 : (T)((T)((U)x << (W - o - n)) >> (W - n)); } \
     KS T insert_bits(T x, T v, uint o, uint n) { U m = n == 0 ? (U)0 : (U)((U)((U)~(U)0 >> (W - n)) << o); return (T)(((U)x & (U)~m) | (((U)v << o) & m)); } \
     KS T hadd(T x, T y) { return (T)((x & y) + ((x ^ y) >> 1)); } \
-    KS T rhadd(T x, T y) { return (T)((x | y) - ((x ^ y) >> 1)); } \
-    KS T addsat(T x, T y) { return __builtin_elementwise_add_sat(x, y); } \
-    KS T subsat(T x, T y) { return __builtin_elementwise_sub_sat(x, y); }
+    KS T rhadd(T x, T y) { return (T)((x | y) - ((x ^ y) >> 1)); }
+
 #define KS_WIDE_ uint
 #define KS_WIDE_l ulong
+// Narrow types would be widened before a saturating operation.
+#define KS_SAT_NARROW(T, LO, HI) \
+    KS T addsat(T x, T y) { return (T)clamp((int)x + (int)y, LO, HI); } \
+    KS T subsat(T x, T y) { return (T)clamp((int)x - (int)y, LO, HI); }
+KS_SAT_NARROW(char, -128, 127)
+KS_SAT_NARROW(uchar, 0, 255)
+KS_SAT_NARROW(short, -32768, 32767)
+KS_SAT_NARROW(ushort, 0, 65535)
+#undef KS_SAT_NARROW
+#define KS_SAT(T) \
+    KS T addsat(T x, T y) { return __builtin_elementwise_add_sat(x, y); } \
+    KS T subsat(T x, T y) { return __builtin_elementwise_sub_sat(x, y); }
+KS_SAT(int)
+KS_SAT(uint)
+KS_SAT(long)
+KS_SAT(ulong)
+#undef KS_SAT
 KS_BITS(char, uchar, , 8)
 KS_BITS(uchar, uchar, , 8)
 KS_BITS(short, ushort, , 16)

@@ -6,23 +6,35 @@ template <class T, int C, int R> struct matrix {
     matrix() = default;
     matrix(const matrix&) = default;
     matrix(const __constant matrix&) = default;
+    matrix(const matrix&) __constant = default;
+    matrix(const __constant matrix&) __constant = default;
     template <class Q, typename __ks_same<Q, matrix>::type = 0> KS matrix& operator=(const __constant Q& o) { return *this = Q(o); }
     KS explicit matrix(T d) { for (int c = 0; c < C; c++) for (int r = 0; r < R; r++) columns[c][r] = c == r ? d : (T)0; }
     template <class U> KS explicit matrix(const matrix<U, C, R>& m) { for (int c = 0; c < C; c++) for (int r = 0; r < R; r++) columns[c][r] = (T)m.columns[c][r]; }
-    KS matrix(column_type a, column_type b) { static_assert(C == 2, "this matrix has another number of columns"); columns[0] = a; columns[1] = b; }
-    KS matrix(column_type a, column_type b, column_type c) { static_assert(C == 3, "this matrix has another number of columns"); columns[0] = a; columns[1] = b; columns[2] = c; }
-    KS matrix(column_type a, column_type b, column_type c, column_type d) { static_assert(C == 4 && R != 1, "this matrix has another number of columns"); columns[0] = a; columns[1] = b; columns[2] = c; columns[3] = d; }
-    template <class... A, class = typename enable_if<sizeof...(A) == C * R - 2 && (sizeof...(A) > 2 || C * R == 4)>::type> KS matrix(T a, T b, A... rest) {
-        T all[C * R] = {a, b, (T)rest...};
-        for (int i = 0; i < C * R; i++) columns[i / R][i % R] = all[i];
+    KS constexpr matrix(column_type a, column_type b) : columns{a, b} {}
+    KS constexpr matrix(column_type a, column_type b, column_type c) : columns{a, b, c} {}
+    KS constexpr matrix(column_type a, column_type b, column_type c, column_type d) : columns{a, b, c, d} {}
+    // All elements, column by column.
+    template <class... A, class = typename enable_if<sizeof...(A) == C * R - 2 && (sizeof...(A) > 2 || C * R == 4)>::type> KS constexpr matrix(T a, T b, A... rest) : matrix(of(__ks_all<C * R>{{a, b, (T)rest...}})) {}
+    template <int N> struct __ks_all { T e[N]; };
+    KS static constexpr column_type column(const __ks_all<C * R>& a, int at) {
+        if constexpr (R == 2) return column_type{a.e[at], a.e[at + 1]};
+        else if constexpr (R == 3) return column_type{a.e[at], a.e[at + 1], a.e[at + 2]};
+        else return column_type{a.e[at], a.e[at + 1], a.e[at + 2], a.e[at + 3]};
     }
-    KS __global column_type& operator[](int i) __global { return columns[i]; }
-    KS __local column_type& operator[](int i) __local { return columns[i]; }
-    KS __private column_type& operator[](int i) __private { return columns[i]; }
-    KS const __global column_type& operator[](int i) const __global { return columns[i]; }
-    KS const __local column_type& operator[](int i) const __local { return columns[i]; }
-    KS const __private column_type& operator[](int i) const __private { return columns[i]; }
-    KS const __constant column_type& operator[](int i) const __constant { return columns[i]; }
+    KS static constexpr matrix of(const __ks_all<C * R>& a) {
+        if constexpr (C == 2) return matrix(column(a, 0), column(a, R));
+        else if constexpr (C == 3) return matrix(column(a, 0), column(a, R), column(a, 2 * R));
+        else return matrix(column(a, 0), column(a, R), column(a, 2 * R), column(a, 3 * R));
+    }
+    KS __global column_type& operator[](int i) __global& { return columns[i]; }
+    KS __local column_type& operator[](int i) __local& { return columns[i]; }
+    KS __private column_type& operator[](int i) __private& { return columns[i]; }
+    KS const __global column_type& operator[](int i) const __global& { return columns[i]; }
+    KS const __local column_type& operator[](int i) const __local& { return columns[i]; }
+    KS const __private column_type& operator[](int i) const __private& { return columns[i]; }
+    KS const __constant column_type& operator[](int i) const __constant& { return columns[i]; }
+    KS column_type operator[](int i) const&& { return columns[i]; }
     KS matrix operator-() const { matrix r; for (int c = 0; c < C; c++) r.columns[c] = -columns[c]; return r; }
     KS matrix& operator+=(matrix m) { for (int c = 0; c < C; c++) columns[c] += m.columns[c]; return *this; }
     KS matrix& operator-=(matrix m) { for (int c = 0; c < C; c++) columns[c] -= m.columns[c]; return *this; }

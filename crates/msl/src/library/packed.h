@@ -9,13 +9,14 @@ template <class T, int N> struct __ks_packed;
     KS constexpr __ks_packed(V v) { for (int i = 0; i < N; i++) (&x)[i] = v[i]; } \
     KS operator V() const { V r; for (int i = 0; i < N; i++) r[i] = (&x)[i]; return r; } \
     KS operator V() const __constant { V r; for (int i = 0; i < N; i++) r[i] = (&x)[i]; return r; } \
-    KS __global T& operator[](int i) __global { return (&x)[i]; } \
-    KS __local T& operator[](int i) __local { return (&x)[i]; } \
-    KS __private T& operator[](int i) __private { return (&x)[i]; } \
-    KS const __global T& operator[](int i) const __global { return (&x)[i]; } \
-    KS const __local T& operator[](int i) const __local { return (&x)[i]; } \
-    KS const __private T& operator[](int i) const __private { return (&x)[i]; } \
-    KS const __constant T& operator[](int i) const __constant { return (&x)[i]; } \
+    KS __global T& operator[](int i) __global& { return (&x)[i]; } \
+    KS __local T& operator[](int i) __local& { return (&x)[i]; } \
+    KS __private T& operator[](int i) __private& { return (&x)[i]; } \
+    KS const __global T& operator[](int i) const __global& { return (&x)[i]; } \
+    KS const __local T& operator[](int i) const __local& { return (&x)[i]; } \
+    KS const __private T& operator[](int i) const __private& { return (&x)[i]; } \
+    KS const __constant T& operator[](int i) const __constant& { return (&x)[i]; } \
+    KS T operator[](int i) const&& { return (&x)[i]; } \
     KS V __v() const { return *this; } \
     KS __ks_packed& operator+=(V b) { *this = __v() + b; return *this; } \
     KS __ks_packed& operator-=(V b) { *this = __v() - b; return *this; } \
