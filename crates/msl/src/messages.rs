@@ -78,6 +78,13 @@ fn translate(raw: &Raw<'_>, notes: &[Raw<'_>], places: &dyn Places) -> Diagnosti
     let place = raw.place.or_else(caller).or_else(|| notes.iter().find_map(|n| n.place));
     let pos = place.and_then(|(l, c)| places.find(l, c));
     let message = plain(raw.message);
+    let mut pos = pos;
+    // Versions differ on whether a member's fault stands at the dot or at the name.
+    if let Some(p) = pos.as_mut().filter(|_| message.starts_with("illegal vector component"))
+        && places.rest_of_line(p).starts_with('.')
+    {
+        p.column += 1;
+    }
     let (code, message, help) = reword(&message, notes, pos.as_ref(), places);
     let help = help.or_else(|| {
         let mut inside = notes.iter().filter(|n| raw.place.is_some() && n.message.starts_with("in instantiation of"));
