@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used)] // A test that cannot get its input has failed.
 
+use std::fmt::Write;
+
 use ksearch_msl::{CompileOptions, Compiler, SourceFile};
 
 /// Values of the expressions, each converted to float.
 fn values(prelude: &str, expressions: &[&str]) -> Vec<f64> {
     let mut text = format!("#include <metal_stdlib>\nusing namespace metal;\n{prelude}\n");
     for (n, e) in expressions.iter().enumerate() {
-        text += &format!("kernel void k{n}(device float* x [[buffer(0)]]) {{ x[0] = float({e}); }}\n");
+        let _ = writeln!(text, "kernel void k{n}(device float* x [[buffer(0)]]) {{ x[0] = float({e}); }}");
     }
     let options = CompileOptions { fast_math: true, ..CompileOptions::default() };
     let module = Compiler::shared().unwrap().compile(&[SourceFile::new("k.metal", text)], &options);
