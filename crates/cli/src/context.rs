@@ -25,12 +25,16 @@ pub fn target(global: &Global, text: &str) -> Result<Arc<dyn Target>> {
     match &id {
         TargetId::Sim(chip) => {
             let chip = chips(global)?.get(chip)?;
-            Ok(Arc::new(SimTarget::new(chip)?))
+            Ok(Arc::new(simulator(chip)?))
         }
         TargetId::Metal | TargetId::Cuda | TargetId::CudaMsl | TargetId::Cpu => {
             bail!("target `{id}` is not built into this program yet; use sim:<chip>")
         }
     }
+}
+
+fn simulator(chip: ksearch_apple::Chip) -> Result<SimTarget> {
+    SimTarget::new(chip).map_err(|e| anyhow::anyhow!("{e}; {}", ksearch_msl::NoToolchain::HELP))
 }
 
 /// A simulated chip, for commands that work on nothing else.
@@ -39,7 +43,7 @@ pub fn sim(global: &Global, text: &str) -> Result<(SimTarget, ksearch_apple::Chi
         bail!("this command works on sim:<chip> only, not on `{text}`");
     };
     let chip = chips(global)?.get(&name)?;
-    Ok((SimTarget::new(chip.clone())?, chip))
+    Ok((simulator(chip.clone())?, chip))
 }
 
 /// Splits `NAME=VALUE` arguments of `flag`; without `=` the value is `default`, if there may be none.

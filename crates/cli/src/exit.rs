@@ -9,6 +9,8 @@ pub enum Outcome {
     Success,
     /// Exit code 1: the answer is "no" (a kernel failed, a target was not met).
     No,
+    /// Exit code 2: this machine or the task is at fault, and the answer printed says how.
+    Unable,
     /// Exit code 130: stopped by the user, nothing lost.
     Interrupted,
 }
@@ -18,6 +20,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Success => Self::SUCCESS,
             Outcome::No => Self::from(1),
+            Outcome::Unable => Self::from(USAGE),
             Outcome::Interrupted => Self::from(INTERRUPTED),
         }
     }

@@ -1,6 +1,6 @@
 //! `ksearch eval`: one kernel against a task, with verdict, place and advice.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use comfy_table::{Table, presets};
 use ksearch_judge::{Judge, Stage, Status, Verdict};
 use ksearch_task::{Candidate, Set, Task, Workload};
@@ -45,7 +45,7 @@ pub fn run(args: &EvalArgs, global: &Global, printer: Printer) -> Result<Outcome
     }))?;
     match verdict.status {
         Status::Passed => Ok(Outcome::Success),
-        Status::InfrastructureError => bail!("{}", verdict.summary),
+        Status::InfrastructureError => Ok(Outcome::Unable),
         _ => Ok(Outcome::No),
     }
 }

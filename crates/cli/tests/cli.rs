@@ -1,0 +1,139 @@
+//! The whole command line as a process: exit codes, what goes to stdout and stderr, errors in full.
+#![allow(clippy::unwrap_used)] // A test that cannot go on must say so at once.
+
+use std::path::Path;
+
+use assert_cmd::Command;
+use ksearch_search::{Event, RunStore};
+use serde_json::Value;
+
+fn ksearch(dir: &Path) -> Command {
+    let mut command = Command::cargo_bin("ksearch").unwrap();
+    command.current_dir(dir).env("NO_COLOR", "1").env_remove("KSEARCH_RUNS").env_remove("KSEARCH_CHIPS");
+    command
+}
+
+/// Exit code, stdout and stderr as one text.
+fn outcome(dir: &Path, args: &[&str]) -> String {
+    let output = ksearch(dir).args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*dir.to_string_lossy(), "DIR");
+    format!(
+        "$ ksearch {}\nexit {}\n--- stdout\n{}--- stderr\n{}",
+        args.join(" "),
+        output.status.code().unwrap_or(-1),
+        text(&output.stdout),
+        text(&output.stderr)
+    )
+}
+
+#[test]
+fn wrong_input_is_told_what_and_where() {
+    let dir = tempfile::tempdir().unwrap();
+    let d = dir.path();
+    std::fs::write(d.join("bad.toml"), "name = \"bad\"\ntitle = \"x\"\ndescription = \"x\"\n[symbols]\nN = { min = \"one\" }\n").unwrap();
+    std::fs::write(d.join("k.metal"), "kernel void k(device float* x [[buffer(0)]]) { x[0] = 1; }\n").unwrap();
+    std::fs::write(d.join("notes.txt"), "hello").unwrap();
+    std::fs::write(d.join("file"), "").unwrap();
+    let cases: [&[&str]; 11] = [
+        &["search", "attention", "--target", "sim:m9"],
+        &["search", "attention", "--target", "gpu"],
+        &["search", "nosuch"],
+        &["search", "bad.toml"],
+        &["eval", "attention", "missing.metal"],
+        &["eval", "attention", "k.metal"],
+        &["run", "k.metal", "--buffer", "x=notes.txt"],
+        &["--runs", "file", "search", "softmax"],
+        &["show", "latest"],
+        &["resume", "softmax-7"],
+        &["task", "new", "Bad Name"],
+    ];
+    let text: Vec<String> = cases.iter().map(|args| outcome(d, args)).collect();
+    insta::assert_snapshot!(text.join("\n"));
+}
+
+#[test]
+fn a_missing_clang_says_how_to_install_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = ksearch(dir.path()).env("KSEARCH_CLANG", "no-such-clang").args(["search", "softmax"]).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("no-such-clang") && stderr.contains("apt install clang"), "{stderr}");
+}
+
+#[test]
+fn help_shows_examples_and_every_command() {
+    let dir = tempfile::tempdir().unwrap();
+    insta::assert_snapshot!(outcome(dir.path(), &["--help"]));
+    for command in ["search", "eval", "check", "run", "task", "resume", "show"] {
+        let text = outcome(dir.path(), &[command, "--help"]);
+        assert!(text.contains("exit 0") && (text.contains("Example") || command == "task"), "{text}");
+    }
+}
+
+#[test]
+fn tasks_and_doctor_speak_json() {
+    let dir = tempfile::tempdir().unwrap();
+    for args in [&["tasks", "--json"][..], &["tasks", "attention", "--json"], &["doctor", "--json"], &["runs", "--json"]] {
+        let output = ksearch(dir.path()).args(args).output().unwrap();
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}"));
+        assert!(value.is_object() && output.status.success(), "{args:?}: {value}");
+    }
+}
+
+#[test]
+fn a_scaffolded_task_runs_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(ksearch(dir.path()).args(["task", "new", "row_add"]).output().unwrap().status.success());
+    let output = ksearch(dir.path())
+        .args(["eval", "row_add/row_add.toml", "row_add/row_add_naive.metal", "--heldout", "--json"])
+        .output()
+        .unwrap();
+    let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(verdict["status"], "passed", "{verdict:#}");
+}
+
+/// Candidates in the order they were judged, with stage, status and time.
+fn sequence(runs: &Path) -> Vec<String> {
+    let view = RunStore::new(runs).open("latest").unwrap();
+    let events = view.events().unwrap();
+    events
+        .iter()
+        .filter_map(|e| match &e.event {
+            Event::Judged { candidate, stage, seed, verdict, .. } => {
+                let time = verdict.time.as_ref().map(|t| t.value);
+                Some(format!("{candidate} {} {seed} {} {time:?}", stage.name(), verdict.status))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_search_prints_the_contract_and_the_same_seed_gives_the_same_sequence() {
+    let dir = tempfile::tempdir().unwrap();
+    let search = |runs: &str, seed: &str| -> Value {
+        let output = ksearch(dir.path())
+            .args(["--runs", runs, "search", "softmax", "--evaluations", "6", "--seed", seed, "--json"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let first = search("a", "3");
+    for key in [
+        "run", "task", "target", "planner", "coder", "context", "seed", "evaluations", "wall_s", "naive", "baseline", "best",
+        "heldout", "tree", "cost",
+    ] {
+        assert!(first.get(key).is_some(), "`{key}` is missing: {first:#}");
+    }
+    for key in ["candidate", "file", "time", "speedup_vs_naive", "ratio_vs_baseline", "bottleneck", "strategies"] {
+        assert!(first["best"].get(key).is_some(), "`best.{key}` is missing: {first:#}");
+    }
+    assert_eq!(first["best"]["time"]["kind"], "simulated");
+    assert_eq!(first["heldout"]["passed"], first["heldout"]["total"], "{first:#}");
+    assert!(dir.path().join(first["best"]["file"].as_str().unwrap()).is_file());
+    search("b", "3");
+    let [a, b] = ["a", "b"].map(|runs| sequence(&dir.path().join(runs)));
+    assert!(a.len() > 6);
+    assert_eq!(a, b);
+}
