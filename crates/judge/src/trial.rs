@@ -271,7 +271,13 @@ impl Bench<'_> {
                 "This is the task's fault: tighten its tolerance or vary its inputs.",
             ));
         }
-        evidence.push(note("probe_trivial", workload, "zeros, constants and copied inputs would have been refused"));
+        evidence.push(match prepared.degenerate.as_slice() {
+            [] => note("probe_trivial", workload, "zeros, constants and copied inputs would have been refused"),
+            names => {
+                let names = names.join("`, `");
+                note("probe_trivial", workload, &format!("not tried: the exact `{names}` is one value throughout"))
+            }
+        });
         Ok(worst)
     }
 
