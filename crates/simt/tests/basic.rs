@@ -192,3 +192,70 @@ fn constant_tables_and_calls() {
         assert!((y[i] - (poly(x[i], 1.0) + poly(1.0, x[i]))).abs() < 1e-6);
     }
 }
+
+/// A reduction whose lanes leave the loop at different times over an edge that needs copies of its own: what a lane
+/// takes along must survive while others go on.
+const LEAVE: &str = r"
+declare i32 @__ks_sr(i32)
+declare i32 @llvm.umax.i32(i32, i32)
+
+define spir_func void @leave(ptr addrspace(1) %in, ptr addrspace(1) %out, ptr addrspace(2) %count) {
+entry:
+  %lane = call i32 @__ks_sr(i32 12)
+  %n = load i32, ptr addrspace(2) %count, align 4
+  %any = icmp ult i32 %lane, %n
+  br i1 %any, label %loop, label %end
+
+loop:
+  %i = phi i32 [ %lane, %entry ], [ %j, %loop ]
+  %most = phi i32 [ 0, %entry ], [ %larger, %loop ]
+  %sum = phi i32 [ 0, %entry ], [ %more, %loop ]
+  %at = zext i32 %i to i64
+  %p = getelementptr inbounds i32, ptr addrspace(1) %in, i64 %at
+  %raw = load i32, ptr addrspace(1) %p, align 4
+  %x = mul i32 %raw, 3
+  %larger = call i32 @llvm.umax.i32(i32 %most, i32 %x)
+  %grown = sub i32 %larger, %most
+  %scaled = mul i32 %sum, %grown
+  %below = sub i32 %larger, %x
+  %odd = xor i32 %below, 5
+  %more = add i32 %scaled, %odd
+  %j = add i32 %i, 32
+  %last = sub i32 %n, 32
+  %again = icmp slt i32 %i, %last
+  br i1 %again, label %loop, label %end
+
+end:
+  %total = phi i32 [ 0, %entry ], [ %more, %loop ]
+  %peak = phi i32 [ 7, %entry ], [ %larger, %loop ]
+  %both = xor i32 %total, %peak
+  %to = zext i32 %lane to i64
+  %q = getelementptr inbounds i32, ptr addrspace(1) %out, i64 %to
+  store i32 %both, ptr addrspace(1) %q, align 4
+  ret void
+}
+";
+
+#[test]
+fn lanes_that_left_a_loop_keep_what_they_took_along() {
+    for n in [0u32, 5, 32, 40, 67, 99] {
+        let input: Vec<u32> = (0..n.max(1)).map(|i| i * 37 % 101 + 1).collect();
+        let mut t = run(LEAVE, "leave").buffer("in", &input).buffer("out", &[0u32; 32]).bytes(&n);
+        t.launch([1, 1, 1], [32, 1, 1], Mode::Fast).clean();
+        let expected: Vec<u32> = (0..32)
+            .map(|lane| {
+                if lane >= n {
+                    return 7;
+                }
+                let (mut most, mut sum) = (0u32, 0u32);
+                for x in input[..n as usize].iter().skip(lane as usize).step_by(32) {
+                    let larger = most.max(3 * x);
+                    sum = sum.wrapping_mul(larger - most).wrapping_add((larger - 3 * x) ^ 5);
+                    most = larger;
+                }
+                sum ^ most
+            })
+            .collect();
+        assert_eq!(uints(t.bytes_of(1)), expected, "{n} elements");
+    }
+}

@@ -176,4 +176,31 @@ mod tests {
     fn every_strategy_can_be_reached_and_resolves_on_every_workload() {
         testing::every_strategy_resolves(&SelectiveScan::new());
     }
+
+    #[test]
+    fn the_naive_kernel_is_right() {
+        testing::naive_is_right(&SelectiveScan::new());
+    }
+
+    #[test]
+    fn random_plans_are_right_on_random_workloads() {
+        testing::random_plans_are_right(&SelectiveScan::new(), 16, |choices| {
+            let groups = choices.number(1..=2);
+            let softplus = choices.number(0..=1);
+            vec![
+                ("batch", choices.number(1..=2).to_string()),
+                ("groups", groups.to_string()),
+                ("dim", (groups * choices.number(1..=9)).to_string()),
+                ("states", choices.pick(&[1, 3, 5, 16, 33]).to_string()),
+                ("L", choices.pick(&[1, 4, 31, 64, 100, 131, 260, 513]).to_string()),
+                ("T", choices.pick(&["f16", "f32"]).to_string()),
+                ("delta_softplus", softplus.to_string()),
+                ("has_D", choices.number(0..=1).to_string()),
+                ("has_z", choices.number(0..=1).to_string()),
+                ("has_delta_bias", choices.number(0..=1).to_string()),
+                ("has_initial_state", choices.number(0..=1).to_string()),
+                ("has_final_state", choices.number(0..=1).to_string()),
+            ]
+        });
+    }
 }

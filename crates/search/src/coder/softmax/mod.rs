@@ -193,4 +193,21 @@ mod tests {
     fn every_strategy_can_be_reached_and_resolves_on_every_workload() {
         testing::every_strategy_resolves(&Softmax::new());
     }
+
+    #[test]
+    fn the_naive_kernel_is_right() {
+        testing::naive_is_right(&Softmax::new());
+    }
+
+    #[test]
+    fn random_plans_are_right_on_random_workloads() {
+        testing::random_plans_are_right(&Softmax::new(), 16, |choices| {
+            vec![
+                ("R", choices.number(1..=20).to_string()),
+                ("C", choices.pick(&[1, 4, 7, 31, 32, 130, 516, 1001]).to_string()),
+                ("T", choices.pick(&["f16", "f32"]).to_string()),
+                ("scale", choices.pick(&["1", "0.3", "2.5", "-0.7"]).to_string()),
+            ]
+        });
+    }
 }
