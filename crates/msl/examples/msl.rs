@@ -1,17 +1,20 @@
-//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--faithful] [--only kernel] [-D name=value]
+//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--root DIR] [--list] [--faithful] [--only kernel] [-D name=value]
 //! [-C constant=value] FILE...`; the first file is compiled, the others resolve its includes.
 
 #![allow(clippy::print_stdout)] // Printing is what it is for.
 
+use std::path::Path;
 use std::time::Instant;
 
-use ksearch_msl::{CompileOptions, Compiler, Optimise, SourceFile};
+use ksearch_msl::{CompileOptions, Compiler, Optimise, SourceFile, corpus, entry_points};
 
 fn main() {
     let mut options = CompileOptions { fast_math: true, ..CompileOptions::default() };
     let mut files = Vec::new();
     let mut print_ir = false;
     let mut print_text = false;
+    let mut root: Option<String> = None;
+    let mut list = false;
     let mut args = std::env::args().skip(1);
     let pair = |text: Option<String>| {
         let text = text.unwrap_or_default();
@@ -22,6 +25,8 @@ fn main() {
         match arg.as_str() {
             "--text" => print_text = true,
             "--ir" => print_ir = true,
+            "--root" => root = args.next(),
+            "--list" => list = true,
             "--only" => options.only.extend(args.next()),
             "--faithful" => options.optimise = Optimise::Faithful,
             "--precise" => options.fast_math = false,
@@ -38,6 +43,22 @@ fn main() {
                 }
             },
         }
+    }
+    // With a root, includes are read from disk.
+    if let (Some(root), Some(main)) = (&root, files.first()) {
+        match corpus::load(Path::new(&main.name), Path::new(root)) {
+            Ok(loaded) => files = loaded,
+            Err(e) => {
+                eprintln!("{e}");
+                std::process::exit(2);
+            }
+        }
+    }
+    if list {
+        for entry in entry_points(&files, &options).unwrap_or_default() {
+            println!("{}", entry.name);
+        }
+        return;
     }
     let start = Instant::now();
     let compiler = match Compiler::shared() {
