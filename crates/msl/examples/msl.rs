@@ -1,4 +1,4 @@
-//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--root DIR] [--list] [--faithful] [--only kernel] [-D name=value]
+//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--ptx] [--root DIR] [--list] [--faithful] [--only kernel] [-D name=value]
 //! [-C constant=value] FILE...`; the first file is compiled, the others resolve its includes.
 
 #![allow(clippy::print_stdout)] // Printing is what it is for.
@@ -15,6 +15,7 @@ fn main() {
     let mut print_text = false;
     let mut root: Option<String> = None;
     let mut list = false;
+    let mut print_ptx = false;
     let mut args = std::env::args().skip(1);
     let pair = |text: Option<String>| {
         let text = text.unwrap_or_default();
@@ -25,6 +26,7 @@ fn main() {
         match arg.as_str() {
             "--text" => print_text = true,
             "--ir" => print_ir = true,
+            "--ptx" => print_ptx = true,
             "--root" => root = args.next(),
             "--list" => list = true,
             "--only" => options.only.extend(args.next()),
@@ -73,6 +75,16 @@ fn main() {
         match compiler.generated_text(&files, &options) {
             Ok(text) => println!("{text}"),
             Err(d) => eprintln!("{d:?}"),
+        }
+        return;
+    }
+    if print_ptx {
+        match compiler.compile_ptx(&files, &options) {
+            Ok(module) => println!("{}", module.ptx),
+            Err(d) => {
+                eprintln!("{d:#?}");
+                std::process::exit(1);
+            }
         }
         return;
     }

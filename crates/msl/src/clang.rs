@@ -23,6 +23,15 @@ pub struct Clang {
     precompiled: Precompiled,
 }
 
+/// What code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The SIMT machine, by LLVM IR for `spir64`.
+    Machine,
+    /// NVIDIA GPUs, by PTX.
+    Nvidia,
+}
+
 /// Level that keeps every access as written, and still lets a later run optimise.
 pub const UNOPTIMISED: [&str; 3] = ["-O0", "-Xclang", "-disable-O0-optnone"];
 
@@ -48,11 +57,16 @@ impl Clang {
         words: &BTreeSet<String>,
         options: &CompileOptions,
         level: &[&str],
+        target: Target,
     ) -> Result<Finished, Vec<Diagnostic>> {
         let check = level == CHECK;
-        let flags = self.language_flags(options, if check { &["-O2"] } else { level });
+        let flags = self.language_flags(options, if check { &["-O2"] } else { level }, target);
+        let whole = match target {
+            Target::Machine => library::whole(),
+            Target::Nvidia => library::nvidia(),
+        };
         let output: &[&str] = if check { &["-fsyntax-only", "-"] } else { &OUTPUT };
-        if let Some(pch) = self.precompiled.find(&self.toolchain, &flags, library::whole()) {
+        if let Some(pch) = self.precompiled.find(&self.toolchain, &flags, whole) {
             let mut with = flags.clone();
             with.extend(["-Xclang", "-include-pch", "-Xclang"].map(str::to_owned));
             with.push(pch.to_string_lossy().into_owned());
@@ -65,7 +79,24 @@ impl Clang {
         }
         let mut with = flags;
         with.extend(output.iter().map(|s| (*s).to_owned()));
-        self.run(&with, &(library::text(words) + source))
+        let library = match target {
+            Target::Machine => library::text(words),
+            Target::Nvidia => whole.to_owned(),
+        };
+        self.run(&with, &(library + source))
+    }
+
+    /// PTX of printed IR.
+    pub fn to_ptx(&self, ir: &str) -> Result<String, Vec<Diagnostic>> {
+        let mut flags = vec!["-x", "ir", "-O2", "-Wno-everything"];
+        flags.extend(Target::Nvidia.flags());
+        flags.extend(["-S", "-o", "-", "-"]);
+        let flags: Vec<String> = flags.iter().map(|s| (*s).to_owned()).collect();
+        let done = self.run(&flags, ir)?;
+        if !done.success {
+            return Err(broken(&String::from_utf8_lossy(&done.stderr)));
+        }
+        text(done.stdout)
     }
 
     /// Optimises printed IR.
@@ -96,7 +127,7 @@ impl Clang {
     }
 
     /// Flags that turn the generated text into IR, without those that say where it goes.
-    fn language_flags(&self, options: &CompileOptions, level: &[&str]) -> Vec<String> {
+    fn language_flags(&self, options: &CompileOptions, level: &[&str], target: Target) -> Vec<String> {
         let mut flags: Vec<&str> = vec![
             "-x",
             "clcpp",
@@ -104,8 +135,6 @@ impl Clang {
             "-cl-no-stdinc",
             "-undef",
             "-nostdinc",
-            "-target",
-            "spir64",
             "-gline-tables-only",
             "-fno-math-errno",
             "-fno-trapping-math",
@@ -124,6 +153,7 @@ impl Clang {
             "-Warray-bounds",
             "-Werror=undefined-internal",
         ];
+        flags.extend(target.flags());
         flags.extend(SIMT);
         if self.toolchain.major < 17 {
             flags.push("-DKS_OLD_ATOMICS");
@@ -136,6 +166,30 @@ impl Clang {
         }
         flags.extend(level);
         flags.into_iter().map(str::to_owned).collect()
+    }
+}
+
+impl Target {
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Machine => &["-target", "spir64"],
+            // Volta and later, which the driver's own compiler takes further.
+            Self::Nvidia => &[
+                "-target",
+                "nvptx64-nvidia-cuda",
+                "-Xclang",
+                "-target-cpu",
+                "-Xclang",
+                "sm_70",
+                "-Xclang",
+                "-target-feature",
+                "-Xclang",
+                "+ptx63",
+                // What the language mode leaves to the target: half, generic pointers, variables outside of functions.
+                "-Xclang",
+                "-cl-ext=+all",
+            ],
+        }
     }
 }
 

@@ -4,19 +4,21 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::clang::{self, Clang};
+use crate::clang::{self, Clang, Target};
 use crate::diag::{Diagnostic, Severity, SourcePos};
 use crate::driver::toolchain::{NoToolchain, Toolchain};
-use crate::ir::{debug, hooks, volatile};
+use crate::ir::{debug, hooks, ptx, volatile};
 use crate::library;
 use crate::messages::{self, Places};
-use crate::module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, ThreadgroupVariable};
+use crate::module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable};
 use crate::pp::{Preprocessed, Problem, preprocess};
 use crate::prepass::{self, Entry, Lowered, SourceMap};
 use crate::source::{Loc, SourceFile};
 
 /// Most runs of clang for one source: each further one mends what the one before complained about.
 const ROUNDS: usize = 8;
+/// Oldest clang whose NVIDIA target has half.
+const OLDEST_FOR_PTX: u32 = 17;
 /// Most modules kept in memory.
 const CACHED: usize = 512;
 
@@ -44,7 +46,7 @@ pub fn compile(files: &[SourceFile], options: &CompileOptions) -> Result<Arc<Mod
 /// Kernels of a source and their signatures, without running clang: sizes of elements are 0, and mistakes that only a
 /// compiler sees go unnoticed.
 pub fn entry_points(files: &[SourceFile], options: &CompileOptions) -> Result<Vec<EntryPoint>, Vec<Diagnostic>> {
-    let front = Front::new(files, options)?;
+    let front = Front::new(files, options, Target::Machine)?;
     Ok(front.entry_points())
 }
 
@@ -81,7 +83,7 @@ struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    fn new(files: &'a [SourceFile], options: &CompileOptions) -> Result<Self, Vec<Diagnostic>> {
+    fn new(files: &'a [SourceFile], options: &CompileOptions, target: Target) -> Result<Self, Vec<Diagnostic>> {
         let names: Vec<String> = files.iter().map(|f| f.name.clone()).collect();
         let report = |severity, p: Problem| problem(&names, severity, p);
         let fail = |p| vec![report(Severity::Error, p)];
@@ -90,7 +92,7 @@ impl<'a> Front<'a> {
         let included = !pre.headers.is_empty();
         let lowered = prepass::lower(&pre, options).map_err(fail)?;
         let imports = (included, lowered.uses_metal);
-        let (text, map) = lowered.emit();
+        let (text, map) = lowered.emit(target);
         Ok(Self { text, map, files, names, lowered, imports, warnings })
     }
 
@@ -239,16 +241,16 @@ impl Compiler {
     }
 
     fn build(&self, files: &[SourceFile], options: &CompileOptions) -> Result<Module, Vec<Diagnostic>> {
-        let mut front = Front::new(files, options)?;
+        let mut front = Front::new(files, options, Target::Machine)?;
         let names: Vec<String> = front.lowered.allocations.iter().map(|a| a.name.clone()).collect();
         let (ir, mut warnings, unhooked) = match options.optimise {
             Optimise::Speed => {
-                let (ir, warnings) = self.source_to_ir(&mut front, options, &["-O2"])?;
+                let (ir, warnings) = self.source_to_ir(&mut front, options, &["-O2"], Target::Machine)?;
                 let unhooked = hooks::unhook(&ir, &names);
                 (unhooked.ir.clone(), warnings, unhooked)
             }
             Optimise::Faithful => {
-                let (ir, warnings) = self.source_to_ir(&mut front, options, &clang::UNOPTIMISED)?;
+                let (ir, warnings) = self.source_to_ir(&mut front, options, &clang::UNOPTIMISED, Target::Machine)?;
                 let marked = volatile::make_volatile(&ir);
                 let ir = self.clang.optimise(&marked)?;
                 let unhooked = hooks::unhook(&ir, &names);
@@ -258,45 +260,40 @@ impl Compiler {
         let find = |line: u32, column: u32| front.map.find(line, column).map(|l| (l.file, l.line, l.col));
         let ir = debug::relocate(&ir, &front.names, &find);
         undefined_functions(&ir)?;
-        let mut entries = front.entry_points();
-        for (n, entry) in entries.iter_mut().enumerate() {
-            for (p, param) in entry.params.iter_mut().enumerate() {
-                let size = unhooked.sizes.get(&(n as u32, p as u32)).copied().unwrap_or(0);
-                match &mut param.kind {
-                    ParamKind::Buffer { element_bytes, .. } | ParamKind::Threadgroup { element_bytes, .. } => {
-                        *element_bytes = size;
-                    }
-                    ParamKind::Builtin(_) => {}
-                }
-            }
-            let used = unhooked.used_by.get(&entry.symbol);
-            entry.threadgroup_bytes = used
-                .map_or(0, |set| set.iter().fold(0u32, |at, h| at.next_multiple_of(h.align).saturating_add(h.bytes)));
-        }
-        let threadgroup = unhooked
-            .hand_outs
-            .iter()
-            .filter_map(|h| {
-                let allocation = front.lowered.allocations.get(h.number as usize)?;
-                Some(ThreadgroupVariable {
-                    symbol: h.symbol.clone(),
-                    name: allocation.name.clone(),
-                    bytes: h.bytes,
-                    align: h.align,
-                    pos: front.pos(allocation.loc),
-                })
-            })
-            .collect();
+        let (entries, threadgroup) = measured(&front, &unhooked);
         let mut all = front.warnings;
         all.append(&mut warnings);
         Ok(Module { entries, ir, constants: front.lowered.constants, threadgroup, warnings: all })
     }
 
+    /// Compiles a source for NVIDIA GPUs.
+    pub fn compile_ptx(&self, files: &[SourceFile], options: &CompileOptions) -> Result<PtxModule, Vec<Diagnostic>> {
+        if self.clang.toolchain.major < OLDEST_FOR_PTX {
+            return Err(vec![Diagnostic {
+                severity: Severity::Error,
+                code: "clang-too-old".to_owned(),
+                message: format!("clang {} cannot compile half for NVIDIA GPUs", self.clang.toolchain.major),
+                pos: None,
+                help: Some(format!("use clang {OLDEST_FOR_PTX} or newer: {}", NoToolchain::HELP)),
+            }]);
+        }
+        let mut front = Front::new(files, options, Target::Nvidia)?;
+        let names: Vec<String> = front.lowered.allocations.iter().map(|a| a.name.clone()).collect();
+        let (ir, mut warnings) = self.source_to_ir(&mut front, options, &["-O2"], Target::Nvidia)?;
+        let unhooked = hooks::unhook(&ir, &names);
+        undefined_functions(&ptx::settle(&unhooked.ir))?;
+        let ptx = self.clang.to_ptx(&ptx::settle(&unhooked.ir))?;
+        let (entries, threadgroup) = measured(&front, &unhooked);
+        let mut all = front.warnings;
+        all.append(&mut warnings);
+        Ok(PtxModule { entries, ptx, constants: front.lowered.constants, threadgroup, warnings: all })
+    }
+
     /// Says whether a source is right, and lists its kernels, without making code: everything but what the optimiser
     /// alone could find is reported. Sizes of elements are 0.
     pub fn check(&self, files: &[SourceFile], options: &CompileOptions) -> Result<Checked, Vec<Diagnostic>> {
-        let mut front = Front::new(files, options)?;
-        let (_, mut warnings) = self.source_to_ir(&mut front, options, clang::CHECK)?;
+        let mut front = Front::new(files, options, Target::Machine)?;
+        let (_, mut warnings) = self.source_to_ir(&mut front, options, clang::CHECK, Target::Machine)?;
         let mut all = std::mem::take(&mut front.warnings);
         all.append(&mut warnings);
         Ok(Checked { entries: front.entry_points(), warnings: all })
@@ -308,15 +305,16 @@ impl Compiler {
         front: &mut Front<'_>,
         options: &CompileOptions,
         level: &[&'static str],
+        target: Target,
     ) -> Result<(String, Vec<Diagnostic>), Vec<Diagnostic>> {
         let mut rounds = 0;
         loop {
-            let done = self.clang.source_to_ir(&source_text(front), &front.lowered.words, options, level)?;
+            let done = self.clang.source_to_ir(&source_text(front), &front.lowered.words, options, level, target)?;
             rounds += 1;
             if !done.success && rounds < ROUNDS {
                 let stderr = String::from_utf8_lossy(&done.stderr);
                 if front.lowered.repair(&front.map, &messages::complaints(&stderr)) {
-                    (front.text, front.map) = front.lowered.emit();
+                    (front.text, front.map) = front.lowered.emit(target);
                     continue;
                 }
             }
@@ -326,9 +324,43 @@ impl Compiler {
 
     /// The text that clang would read, library included: for finding out what became of a source.
     pub fn generated_text(&self, files: &[SourceFile], options: &CompileOptions) -> Result<String, Vec<Diagnostic>> {
-        let front = Front::new(files, options)?;
+        let front = Front::new(files, options, Target::Machine)?;
         Ok(library::whole().to_owned() + &source_text(&front))
     }
+}
+
+/// Entry points and threadgroup variables with the sizes that only compiling tells.
+fn measured(front: &Front<'_>, unhooked: &hooks::Unhooked) -> (Vec<EntryPoint>, Vec<ThreadgroupVariable>) {
+    let mut entries = front.entry_points();
+    for (n, entry) in entries.iter_mut().enumerate() {
+        for (p, param) in entry.params.iter_mut().enumerate() {
+            let size = unhooked.sizes.get(&(n as u32, p as u32)).copied().unwrap_or(0);
+            match &mut param.kind {
+                ParamKind::Buffer { element_bytes, .. } | ParamKind::Threadgroup { element_bytes, .. } => {
+                    *element_bytes = size;
+                }
+                ParamKind::Builtin(_) => {}
+            }
+        }
+        let used = unhooked.used_by.get(&entry.symbol);
+        entry.threadgroup_bytes =
+            used.map_or(0, |set| set.iter().fold(0u32, |at, h| at.next_multiple_of(h.align).saturating_add(h.bytes)));
+    }
+    let threadgroup = unhooked
+        .hand_outs
+        .iter()
+        .filter_map(|h| {
+            let allocation = front.lowered.allocations.get(h.number as usize)?;
+            Some(ThreadgroupVariable {
+                symbol: h.symbol.clone(),
+                name: allocation.name.clone(),
+                bytes: h.bytes,
+                align: h.align,
+                pos: front.pos(allocation.loc),
+            })
+        })
+        .collect();
+    (entries, threadgroup)
 }
 
 /// Functions that the module calls and nobody defines.

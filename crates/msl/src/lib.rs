@@ -19,5 +19,5 @@ mod source;
 pub use compile::{Checked, Compiler, compile, entry_points};
 pub use diag::{Diagnostic, Severity, SourcePos};
 pub use driver::toolchain::{NoToolchain, Origin, Toolchain, cache_dir};
-pub use module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, ThreadgroupVariable};
+pub use module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable};
 pub use source::SourceFile;

@@ -176,3 +176,20 @@ pub struct Module {
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }
+
+/// A source compiled for NVIDIA GPUs. A kernel's arguments are, in order: a 64-bit device address for each `Buffer`
+/// parameter; for each `Threadgroup` parameter its 32-bit byte offset in the dynamic shared memory, which the host sizes
+/// at launch; and the grid's three sizes in threads, 32 bits each. Blocks are threadgroups, warps are simdgroups.
+#[derive(Clone, Debug)]
+pub struct PtxModule {
+    /// Kernels, in source order; `symbol` names them in the PTX.
+    pub entries: Vec<EntryPoint>,
+    /// PTX text.
+    pub ptx: String,
+    /// Function constants.
+    pub constants: Vec<FunctionConstant>,
+    /// Threadgroup memory that the source declares: static shared memory.
+    pub threadgroup: Vec<ThreadgroupVariable>,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}

@@ -55,7 +55,7 @@ pub fn unhook(ir: &str, names: &[String]) -> Unhooked {
                 number: number as u32,
                 bytes: bytes as u32,
                 align: (align as u32).max(1),
-                symbol: format!("ks_tg_{number}_{bytes}_{variable}"),
+                symbol: format!("ks_tg_{number}_{bytes}_{align}_{variable}"),
             };
             let dbg = line.rfind(", !dbg ").map_or("", |n| &line[n..]);
             let _ = writeln!(out.ir, "{name} = bitcast ptr addrspace(3) @{} to ptr addrspace(3){dbg}", hand_out.symbol);
@@ -127,7 +127,7 @@ mod tests {
         let done = unhook(ir, &["tile".to_owned()]);
         assert_eq!(
             done.ir,
-            "@ks_tg_0_128_tile = internal addrspace(3) global [128 x i8] undef, align 16\ndefine spir_func void @ks_entry_0(ptr addrspace(1) %0) {\n  %2 = bitcast ptr addrspace(3) @ks_tg_0_128_tile to ptr addrspace(3), !dbg !7\n  ret void\n}\n"
+            "@ks_tg_0_128_16_tile = internal addrspace(3) global [128 x i8] undef, align 16\ndefine spir_func void @ks_entry_0(ptr addrspace(1) %0) {\n  %2 = bitcast ptr addrspace(3) @ks_tg_0_128_16_tile to ptr addrspace(3), !dbg !7\n  ret void\n}\n"
         );
         assert_eq!(done.sizes[&(0, 1)], 4);
         assert_eq!(done.used_by["ks_entry_0"].len(), 1);

@@ -3,4 +3,5 @@
 
 pub mod debug;
 pub mod hooks;
+pub mod ptx;
 pub mod volatile;

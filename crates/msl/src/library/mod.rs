@@ -38,8 +38,8 @@ fn starts(words: &BTreeSet<String>, prefixes: &[&str]) -> bool {
 /// Names of all macros of the library: they are gone before the user's text starts.
 static MACROS: LazyLock<String> = LazyLock::new(|| {
     let mut names = BTreeSet::new();
-    for piece in PIECES {
-        for line in piece.text.lines() {
+    for text in PIECES.iter().map(|p| p.text).chain([PTX]) {
+        for line in text.lines() {
             if let Some(rest) = line.strip_prefix("#define ") {
                 let name: String = rest.chars().take_while(|c| *c == '_' || c.is_alphanumeric()).collect();
                 names.insert(name);
@@ -70,6 +70,22 @@ static WHOLE: LazyLock<String> = LazyLock::new(|| {
 
 /// The library's name in debug information and messages.
 const HEAD: &str = "# 1 \"ks_lib\"\n";
+
+/// The whole library with its functions defined for NVIDIA GPUs.
+pub fn nvidia() -> &'static str {
+    &NVIDIA
+}
+
+static NVIDIA: LazyLock<String> = LazyLock::new(|| {
+    let mut out = HEAD.to_owned();
+    for text in PIECES.iter().map(|p| p.text).chain([PTX]) {
+        out.push_str(text);
+        out.push('\n');
+    }
+    out + &MACROS
+});
+
+const PTX: &str = include_str!("ptx.h");
 
 /// The library's text for a source that uses these words.
 pub fn text(words: &BTreeSet<String>) -> String {

@@ -46,28 +46,54 @@ impl Entry {
         format!("ks_entry_{number}")
     }
 
+    /// The wrapper for NVIDIA GPUs: a kernel that leaves the threads past the grid's end out, and takes threadgroup
+    /// memory as offsets into the dynamic shared memory.
+    pub fn kernel(&self, number: usize) -> String {
+        let mut formals = Vec::new();
+        let mut actuals = Vec::new();
+        for (n, param) in self.params.iter().enumerate() {
+            let (formal, pointer) = match &param.kind {
+                ParamKind::Buffer { constant, .. } => {
+                    let space = if *constant { "__constant" } else { "__global" };
+                    (format!("{space} void* a{n}"), format!("a{n}"))
+                }
+                ParamKind::Threadgroup { .. } => {
+                    (format!("uint a{n}"), format!("(__local void*)((__local char*)__ks_dynamic() + a{n})"))
+                }
+                ParamKind::Builtin(_) => {
+                    actuals.push(param.value.clone());
+                    continue;
+                }
+            };
+            formals.push(formal);
+            actuals.push(param.convert(number, n, &pointer));
+        }
+        formals.extend(["uint gx", "uint gy", "uint gz"].map(str::to_owned));
+        format!(
+            "extern \"C\" void {}({}) {{ if (__ks_outside()) return; {}({}); }}",
+            Self::symbol(number),
+            formals.join(", "),
+            self.callee,
+            actuals.join(", ")
+        )
+    }
+
     /// The wrapper's text, on one line.
     pub fn wrapper(&self, number: usize) -> String {
         let mut formals = Vec::new();
         let mut actuals = Vec::new();
         for (n, param) in self.params.iter().enumerate() {
-            let (space, letter, form) = match &param.kind {
-                ParamKind::Buffer { constant, reference, .. } => {
-                    let (space, letter) = if *constant { ("__constant", 'c') } else { ("__global", 'g') };
-                    (space, letter, if *reference { "ref" } else { "ptr" })
-                }
-                ParamKind::Threadgroup { reference, .. } => ("__local", 'l', if *reference { "ref" } else { "ptr" }),
+            let space = match &param.kind {
+                ParamKind::Buffer { constant: true, .. } => "__constant",
+                ParamKind::Buffer { .. } => "__global",
+                ParamKind::Threadgroup { .. } => "__local",
                 ParamKind::Builtin(_) => {
                     actuals.push(param.value.clone());
                     continue;
                 }
             };
             formals.push(format!("{space} void* a{n}"));
-            let converted = format!("__ks_{form}_{letter}<{number}, {n}>{{a{n}}}");
-            actuals.push(match &param.cast {
-                Some(ty) => format!("static_cast<{ty}>({converted})"),
-                None => converted,
-            });
+            actuals.push(param.convert(number, n, &format!("a{n}")));
         }
         format!(
             "extern \"C\" void {}({}) {{ {}({}); }}",
@@ -76,6 +102,24 @@ impl Entry {
             self.callee,
             actuals.join(", ")
         )
+    }
+}
+
+impl EntryParam {
+    /// The argument made of a raw pointer.
+    fn convert(&self, kernel: usize, n: usize, pointer: &str) -> String {
+        let (letter, reference) = match &self.kind {
+            ParamKind::Buffer { constant: true, reference, .. } => ('c', *reference),
+            ParamKind::Buffer { reference, .. } => ('g', *reference),
+            ParamKind::Threadgroup { reference, .. } => ('l', *reference),
+            ParamKind::Builtin(_) => return self.value.clone(),
+        };
+        let form = if reference { "ref" } else { "ptr" };
+        let converted = format!("__ks_{form}_{letter}<{kernel}, {n}>{{{pointer}}}");
+        match &self.cast {
+            Some(ty) => format!("static_cast<{ty}>({converted})"),
+            None => converted,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub use emit::SourceMap;
 pub use kernels::Entry;
 pub use threadgroup::Allocation;
 
+use crate::clang::Target;
 use crate::module::{CompileOptions, FunctionConstant};
 use crate::pp::{Preprocessed, Problem};
 
@@ -79,7 +80,7 @@ pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Pr
 
 impl Lowered {
     /// The text to put after the library, and where each piece of it was written.
-    pub fn emit(&self) -> (String, SourceMap) {
+    pub fn emit(&self, target: Target) -> (String, SourceMap) {
         let mut out = emit::Output::default();
         let start = self.unit.loc(0);
         if self.function_arguments {
@@ -92,7 +93,11 @@ impl Lowered {
         out.unit(&self.unit);
         out.own_line("#pragma clang attribute pop", start);
         for (n, entry) in self.entries.iter().enumerate() {
-            out.own_line(&entry.wrapper(n), entry.loc);
+            let text = match target {
+                Target::Machine => entry.wrapper(n),
+                Target::Nvidia => entry.kernel(n),
+            };
+            out.own_line(&text, entry.loc);
         }
         (out.text, out.map)
     }
