@@ -1,7 +1,13 @@
 //! What a launch needs: memory, arguments, sizes, limits, mode; and what it gives back. Knows nothing about lowering.
 
+use serde::{Deserialize, Serialize};
+
 use crate::counters::Counters;
 use crate::fault::Fault;
+use crate::observe::PointTraffic;
+use crate::observe::footprint::Footprint;
+use crate::observe::trace::Trace;
+use crate::shape::Shape;
 
 /// A buffer of device memory. Buffers are handed over whole and taken back after the run.
 #[derive(Clone, Debug, Default)]
@@ -58,18 +64,26 @@ pub struct Launch {
     pub grid: Option<[u32; 3]>,
     /// Arguments, in order of the IR function's parameters.
     pub args: Vec<ArgValue>,
+    /// Linear threadgroups to run, ascending; `None` for all. A sample of a launch, for its counters: what the others
+    /// would have written is missing.
+    pub only: Option<Vec<u64>>,
 }
 
 impl Launch {
     /// A dispatch of whole threadgroups.
     pub fn new(groups: [u32; 3], threads: [u32; 3], args: Vec<ArgValue>) -> Self {
-        Self { groups, threads, grid: None, args }
+        Self { groups, threads, grid: None, args, only: None }
     }
 
     /// A dispatch of exactly `grid` threads in threadgroups of at most `threads` (`dispatchThreads`).
     pub fn exact(grid: [u32; 3], threads: [u32; 3], args: Vec<ArgValue>) -> Self {
         let groups = std::array::from_fn(|k| grid[k].div_ceil(threads[k].max(1)));
-        Self { groups, threads, grid: Some(grid), args }
+        Self { groups, threads, grid: Some(grid), args, only: None }
+    }
+
+    /// Threadgroups of the whole launch.
+    pub fn group_count(&self) -> u64 {
+        self.groups.iter().map(|&g| u64::from(g)).fold(1, u64::saturating_mul)
     }
 
     /// Threads per grid per axis.
@@ -117,6 +131,50 @@ pub enum Mode {
     Sanitize,
 }
 
+/// How often a block ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockRuns {
+    /// Times, by simdgroups.
+    pub runs: u64,
+    /// Active lanes, summed.
+    pub lanes: u64,
+    /// Times its branch split the lanes.
+    pub splits: u64,
+}
+
+/// Work of neighbouring threadgroups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupWork {
+    /// First linear threadgroup.
+    pub first: u64,
+    /// Threadgroups that ran.
+    pub groups: u64,
+    /// Simdgroup instructions of all of them.
+    pub instructions: u64,
+    /// Simdgroup instructions of the one with most.
+    pub most: u64,
+}
+
+/// Everything a profile knows beyond [`Counters`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Detail {
+    /// What the kernel's blocks issue.
+    pub shape: Shape,
+    /// By block of the shape.
+    pub blocks: Vec<BlockRuns>,
+    /// Memory traffic by program point.
+    pub points: Vec<PointTraffic>,
+    /// The way of a few simdgroups through the kernel.
+    pub traces: Vec<Trace>,
+    /// Distinct lines of consecutive threadgroups.
+    pub footprint: Footprint,
+    /// Work along the grid, in at most [`WORK_BINS`] stretches.
+    pub work: Vec<GroupWork>,
+}
+
+/// Stretches of the grid that work is reported for.
+pub const WORK_BINS: usize = 256;
+
 /// A launch that ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -126,6 +184,8 @@ pub struct Outcome {
     pub faults: Vec<Fault>,
     /// Threadgroups that were really run (fewer than launched when sampled).
     pub groups_run: u64,
+    /// More; only in [`Mode::Profile`].
+    pub detail: Option<Detail>,
 }
 
 impl Default for Limits {

@@ -19,8 +19,9 @@ pub mod lower;
 pub mod observe;
 pub mod reader;
 pub mod semantics;
+pub mod shape;
 
 pub use counters::{Counters, InstrClass};
 pub use exec::{Isa, LaunchError, LoadError, Program, RunError};
 pub use fault::{Access, Fault, FaultKind};
-pub use launch::{ArgValue, Buffer, BufferId, Launch, Limits, Memory, Mode, Outcome};
+pub use launch::{ArgValue, BlockRuns, Buffer, BufferId, Detail, GroupWork, Launch, Limits, Memory, Mode, Outcome};

@@ -42,7 +42,8 @@ fn one<O: Observer>(i: &LInst, id: u32, block: u32, isa: Isa, code: &mut Code) -
     Ok(match i.op {
         LOp::Enter(b) => {
             let cost = code.block_cost.get(b as usize).copied().unwrap_or(1);
-            Inst { a: b, x: u64::from(cost), ..blank(control::enter, id) }
+            let run = if O::EVENTS { enter::<O> } else { control::enter };
+            Inst { a: b, x: u64::from(cost), ..blank(run, id) }
         }
         LOp::Copy => {
             let (d, s) = (dst(0)?, arg(0)?);
@@ -155,6 +156,16 @@ unsafe fn param<O: Observer>(w: *mut Warp, i: *const Inst) -> *const Inst {
         let v = env.shared.args.get((*i).x as usize).copied().unwrap_or(0);
         *(*w).at::<u64>((*i).d) = v;
         super::next(i)
+    }
+}
+
+/// Start of a block, told to the observer. `a`: block, `x`: cost.
+unsafe fn enter<O: Observer>(w: *mut Warp, i: *const Inst) -> *const Inst {
+    // SAFETY: as `param`, and as `control::enter`.
+    unsafe {
+        let env = &mut *(*w).env.cast::<super::group::Env<'_, O>>();
+        env.observer.enter((*w).index, (*i).a);
+        control::enter(w, i)
     }
 }
 

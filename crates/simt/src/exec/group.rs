@@ -14,8 +14,6 @@ use crate::lower::sir::{Class, Op, Space};
 use crate::observe::race::{Race, Side};
 use crate::observe::{Observer, buffer_of};
 
-/// Instructions a simdgroup runs before another gets its turn.
-const SLICE: i64 = 1 << 16;
 /// Faults kept per worker.
 const MAX_FAULTS: usize = 64;
 
@@ -551,7 +549,7 @@ impl Worker {
                 let Some(w) = self.warps.get_mut(k) else { return };
                 match w.stop {
                     Stop::Running | Stop::Slice => {
-                        w.fuel = SLICE;
+                        w.fuel = O::SLICE;
                         // SAFETY: `start` set the simdgroup up for this code.
                         unsafe {
                             if O::SANITIZE {
@@ -560,7 +558,7 @@ impl Worker {
                                 run(w);
                             }
                         }
-                        let spent = (SLICE - w.fuel).max(0) as u64;
+                        let spent = (O::SLICE - w.fuel).max(0) as u64;
                         used += spent;
                         self.instructions += spent;
                     }

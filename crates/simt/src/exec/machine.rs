@@ -13,9 +13,10 @@ use super::mem::View;
 use super::{BlockCount, Isa, order_sensitive};
 use crate::counters::{Counters, InstrClass};
 use crate::fault::{Access, Fault, FaultKind};
-use crate::launch::{ArgValue, Launch, Limits, Memory, Mode, Outcome};
+use crate::launch::{ArgValue, BlockRuns, Detail, GroupWork, Launch, Limits, Memory, Mode, Outcome, WORK_BINS};
 use crate::lower::{self, LowerError, Lowered};
-use crate::observe::{Nothing, Observer, Profile, Sanitize};
+use crate::observe::footprint::footprint;
+use crate::observe::{Nothing, Observer, Plan, Profile, Sanitize};
 use crate::reader::{self, ReadError};
 
 /// A program cannot be loaded.
@@ -168,10 +169,7 @@ impl Program {
         let mut job = Job::new(lowered, function, launch, memory, dynamic)?;
         let out = match mode {
             Mode::Fast => job.run::<Nothing>(self.isa, limits).map(|r| r.outcome),
-            Mode::Profile => job.run::<Profile>(self.isa, limits).map(|mut r| {
-                add_profile(&mut r.outcome.counters, &r.observer);
-                r.outcome
-            }),
+            Mode::Profile => job.run::<Profile>(self.isa, limits).map(|r| with_profile(r, lowered)),
             Mode::Sanitize => job.run::<Sanitize>(self.isa, limits).map(|r| r.outcome),
         };
         job.finish(memory);
@@ -223,15 +221,54 @@ fn check(
     Ok(bytes as u32)
 }
 
-fn add_profile(c: &mut Counters, p: &Profile) {
+/// Adds what the profile's observer has seen.
+fn with_profile(ran: Ran<Profile>, lowered: &Lowered) -> Outcome {
+    let Ran { mut outcome, observer: mut p, blocks, work } = ran;
+    let c = &mut outcome.counters;
     c.device_bytes = p.device_bytes;
     c.device_lines = p.device_lines;
     c.group_lines = p.group_lines;
-    c.launch_lines = [p.lines[0].total(), p.lines[1].total()];
+    c.launch_lines = p.lines.total();
     c.threadgroup_bytes = p.threadgroup_bytes;
     c.threadgroup_passes = p.threadgroup_passes;
     c.bank_conflicts = p.bank_conflicts;
     c.atomic_conflicts = p.atomic_conflicts;
+    for (k, point) in p.points.iter_mut().enumerate() {
+        point.point = k as u32;
+    }
+    p.points.retain(|point| point.runs > 0);
+    let mut traces = std::mem::take(&mut p.traces.done);
+    traces.sort_unstable_by_key(|t| (t.group, t.simdgroup));
+    outcome.detail = Some(Detail {
+        shape: (*lowered.shape).clone(),
+        blocks: blocks.iter().map(|b| BlockRuns { runs: b.runs, lanes: b.lanes, splits: b.splits }).collect(),
+        points: p.points,
+        traces,
+        footprint: footprint(p.groups),
+        work: bins(work),
+    });
+    outcome
+}
+
+/// Joins neighbours until few enough are left.
+fn bins(mut work: Vec<(u64, u64)>) -> Vec<GroupWork> {
+    work.sort_unstable();
+    work.chunks(work.len().div_ceil(WORK_BINS).max(1))
+        .map(|c| GroupWork {
+            first: c.first().map_or(0, |w| w.0),
+            groups: c.len() as u64,
+            instructions: c.iter().map(|w| w.1).sum(),
+            most: c.iter().map(|w| w.1).max().unwrap_or(0),
+        })
+        .collect()
+}
+
+/// Threadgroups whose way through the kernel a profile keeps: spread over those that run.
+fn traced(only: Option<&[u64]>, total: u64) -> Vec<u64> {
+    let n = only.map_or(total, |o| o.len() as u64);
+    let mut at: Vec<u64> = [1, 3, 5].iter().map(|k| n.saturating_mul(*k) / 6).collect();
+    at.dedup();
+    at.iter().filter_map(|&i| only.map_or(Some(i), |o| o.get(usize::try_from(i).ok()?).copied())).collect()
 }
 
 /// A launch with its memory laid out.
@@ -252,6 +289,9 @@ struct Job<'a> {
 struct Ran<O> {
     outcome: Outcome,
     observer: O,
+    blocks: Vec<BlockCount>,
+    /// Instructions by linear threadgroup; empty where the observer has no use for them.
+    work: Vec<(u64, u64)>,
 }
 
 /// Base address of buffer number `id`.
@@ -343,8 +383,7 @@ impl<'a> Job<'a> {
 
     fn run<O: Observer>(&mut self, isa: Isa, limits: &Limits) -> Result<Ran<O>, RunError> {
         let code = assemble::<O>(self.lowered, isa).map_err(|e| RunError::Internal(e.to_string()))?;
-        let [gx, gy, gz] = self.launch.groups.map(u64::from);
-        let total = gx.saturating_mul(gy).saturating_mul(gz);
+        let total = self.launch.only.as_ref().map_or_else(|| self.launch.group_count(), |o| o.len() as u64);
         let mut threads = limits.host_threads;
         if threads == 0 {
             threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -373,6 +412,7 @@ impl<'a> Job<'a> {
         let mut observer = O::default();
         let mut counts = vec![BlockCount::default(); self.lowered.blocks.len()];
         let mut faults: Vec<(u64, Fault)> = Vec::new();
+        let mut work = Vec::new();
         let (mut groups, mut simdgroups, mut barriers) = (0, 0, 0);
         for p in parts {
             let p = p?;
@@ -383,6 +423,7 @@ impl<'a> Job<'a> {
                 a.splits += b.splits;
             }
             faults.extend(p.faults);
+            work.extend(p.work);
             groups += p.groups;
             simdgroups += p.simdgroups;
             barriers += p.barriers;
@@ -407,7 +448,8 @@ impl<'a> Job<'a> {
             faults.push(over_budget(limits));
         }
         let counters = self.counters(&counts, groups, simdgroups, barriers);
-        Ok(Ran { outcome: Outcome { counters, faults, groups_run: groups }, observer })
+        let outcome = Outcome { counters, faults, groups_run: groups, detail: None };
+        Ok(Ran { outcome, observer, blocks: counts, work })
     }
 
     fn worker<O: Observer>(
@@ -433,10 +475,20 @@ impl<'a> Job<'a> {
         let mut env = Env::<O>::new(shared, &worker);
         let (threadgroup, device) = self.lowered.granules();
         env.observer.granules(threadgroup, device);
-        let [gx, gy, _] = self.launch.groups.map(u64::from);
+        let [gx, gy, _] = self.launch.groups.map(|n| u64::from(n.max(1)));
+        let only = self.launch.only.as_deref();
+        env.observer.plan(&Plan {
+            traced: traced(only, self.launch.group_count()),
+            simdgroups: self.launch.threads.iter().product::<u32>().div_ceil(super::LANES as u32),
+            in_advance: self.lowered.in_advance(),
+        });
+        let mut work = Vec::new();
         loop {
-            let g = next.fetch_add(1, Ordering::Relaxed);
-            if g >= total
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            // Beyond the end there is no group; below it the list has one.
+            let g = only.map_or(at, |o| usize::try_from(at).ok().and_then(|i| o.get(i).copied()).unwrap_or(u64::MAX));
+            if at >= total
+                || g >= self.launch.group_count()
                 || g > stop_at.load(Ordering::Relaxed)
                 || spent.load(Ordering::Relaxed) > limits.max_instructions
             {
@@ -447,7 +499,11 @@ impl<'a> Job<'a> {
             env.stopped = false;
             let before = worker.instructions;
             worker.run_group(&mut env, code);
-            spent.fetch_add(worker.instructions - before, Ordering::Relaxed);
+            let used = worker.instructions - before;
+            spent.fetch_add(used, Ordering::Relaxed);
+            if O::EVENTS {
+                work.push((g, used));
+            }
             if env.stopped {
                 stop_at.fetch_min(g, Ordering::Relaxed);
             }
@@ -456,6 +512,7 @@ impl<'a> Job<'a> {
             counts: worker.counts,
             faults: env.faults,
             observer: env.observer,
+            work,
             groups: worker.groups,
             simdgroups: worker.simdgroups,
             barriers: worker.barriers,
@@ -505,6 +562,7 @@ struct Part<O> {
     counts: Vec<BlockCount>,
     faults: Vec<(u64, Fault)>,
     observer: O,
+    work: Vec<(u64, u64)>,
     groups: u64,
     simdgroups: u64,
     barriers: u64,

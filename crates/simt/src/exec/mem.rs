@@ -421,30 +421,47 @@ unsafe fn tell<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, s: &Span) 
     }
 }
 
-/// Tells the observer of one lane's access.
-unsafe fn tell_lane<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, lane: usize, address: u64) {
+/// Tells the observer of an access whose lanes may be anywhere: as one event for each stretch of 2 GiB and space.
+#[cold]
+unsafe fn tell_lanes<O: Observer>(w: *mut Warp, i: &Inst, kind: AccessKind, addrs: &Longs) {
     // SAFETY: as `place`.
     unsafe {
         let env = &mut *(*w).env.cast::<Env<'_, O>>();
-        let (space, base) = match (space_of(i.c), address & (3 << 60)) {
-            (Space::Generic, TAG_THREADGROUP) => (Space::Threadgroup, address & 0xffff_ffff),
-            (Space::Generic, TAG_PRIVATE) => (Space::Private, address & 0xffff_ffff),
-            (Space::Generic, _) => (Space::Device, address),
-            (s, _) => (s, address),
+        let generic = space_of(i.c) == Space::Generic;
+        let home = |a: u64| match (generic, a & (3 << 60)) {
+            (true, TAG_THREADGROUP) => (Space::Threadgroup, a & 0xffff_ffff),
+            (true, TAG_PRIVATE) => (Space::Private, a & 0xffff_ffff),
+            (true, _) => (Space::Device, a),
+            (false, _) => (space_of(i.c), a),
         };
-        let event = MemEvent {
-            kind,
-            space,
-            point: i.id,
-            group: env.group_index,
-            simdgroup: (*w).index,
-            bytes: elem_of(i.c).bytes() * count_of(i.c) as u32,
-            mask: 1 << lane,
-            base,
-            last: base,
-            offsets: &[0; LANES],
-        };
-        env.observer.access(&event);
+        let mut left = (*w).mask;
+        while left != 0 {
+            let (space, first) = home(addrs[left.trailing_zeros() as usize]);
+            let near = |a: u64| {
+                let (s, a) = home(a);
+                (s == space && a >> 31 == first >> 31).then_some(a)
+            };
+            let (mut mask, mut lo, mut hi) = (0u32, u64::MAX, 0);
+            for (l, &a) in addrs.iter().enumerate().filter(|(l, _)| left >> l & 1 == 1) {
+                if let Some(a) = near(a) {
+                    (mask, lo, hi) = (mask | 1 << l, lo.min(a), hi.max(a));
+                }
+            }
+            let offsets = std::array::from_fn(|l| near(addrs[l]).map_or(0, |a| a.wrapping_sub(lo) as u32));
+            env.observer.access(&MemEvent {
+                kind,
+                space,
+                point: i.id,
+                group: env.group_index,
+                simdgroup: (*w).index,
+                bytes: elem_of(i.c).bytes() * count_of(i.c).max(1) as u32,
+                mask,
+                base: lo,
+                last: hi,
+                offsets: &offsets,
+            });
+            left &= !mask;
+        }
     }
 }
 
@@ -686,15 +703,15 @@ unsafe fn load_slow<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *con
         let n = count_of(i.c);
         let step = e.bytes() as usize;
         let addrs = addresses(w, i);
+        if O::EVENTS {
+            tell_lanes::<O>(w, i, AccessKind::Load, &addrs);
+        }
         let list = (*w).lists.add(i.d as usize);
         let mut m = (*w).mask;
         while m != 0 {
             let lane = m.trailing_zeros() as usize;
             m &= m - 1;
             let p = place::<O>(w, i, lane, addrs[lane], (step * n) as u64, false);
-            if O::EVENTS && !matches!(p, Place::Refused) {
-                tell_lane::<O>(w, i, AccessKind::Load, lane, addrs[lane]);
-            }
             for k in 0..n {
                 let v = get_at(w, e, p, lane, k * step);
                 let d = *list.add(k);
@@ -814,6 +831,9 @@ unsafe fn store_slow<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *co
         let step = e.bytes() as usize;
         let size = step * n;
         let addrs = addresses(w, i);
+        if O::EVENTS {
+            tell_lanes::<O>(w, i, AccessKind::Store, &addrs);
+        }
         let list = (*w).lists.add(i.d as usize);
         let mut m = (*w).mask;
         while m != 0 {
@@ -822,9 +842,6 @@ unsafe fn store_slow<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *co
             let p = place::<O>(w, i, lane, addrs[lane], size as u64, true);
             if matches!(p, Place::Refused) {
                 continue;
-            }
-            if O::EVENTS {
-                tell_lane::<O>(w, i, AccessKind::Store, lane, addrs[lane]);
             }
             for k in 0..n {
                 let v = lane_value(w, *list.add(k), lane, e.bytes() == 8);
@@ -897,16 +914,7 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
         let size = if wide { 8u64 } else { 4 };
         let addrs = addresses(w, i);
         if O::EVENTS {
-            match span::<Portable>(w, i, (*w).mask) {
-                Some(s) => tell::<O>(w, i, AccessKind::Atomic, &s),
-                None => {
-                    for (lane, &a) in addrs.iter().enumerate() {
-                        if (*w).mask >> lane & 1 == 1 {
-                            tell_lane::<O>(w, i, AccessKind::Atomic, lane, a);
-                        }
-                    }
-                }
-            }
+            tell_lanes::<O>(w, i, AccessKind::Atomic, &addrs);
         }
         let list = (*w).lists.add(i.d as usize);
         let mut success = 0u32;

@@ -1,7 +1,9 @@
 //! The finished program: blocks in their order, instructions with register operands, static facts for counters. Made
 //! from the SSA form; knows how lanes reconverge (in block order), not how instructions are carried out.
 
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use ksearch_msl::SourcePos;
@@ -11,7 +13,9 @@ use super::alloc::{Live, assign};
 use super::cfg::{Cfg, NONE};
 use super::classify::{classify, halves};
 use super::diverge::{Divergence, analyse};
+use super::flow::Flow;
 use super::sir::{BlockId, Class, Func, InstrClass, NO_POS, Op, Term, V};
+use crate::shape::Shape;
 
 /// A register operand: byte offset into the simdgroup's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,6 +98,8 @@ pub struct Lowered {
     pub constants: Vec<u8>,
     /// 16-bit register halves live at most, per thread.
     pub register_halves: u32,
+    /// What blocks issue and which results instructions wait for.
+    pub shape: Arc<Shape>,
 }
 
 impl Reg {
@@ -107,6 +113,14 @@ impl Lowered {
     /// Does any instruction read the register at `off`?
     pub fn is_read(&self, off: u32) -> bool {
         self.insts.iter().any(|i| i.args.iter().any(|a| a.off == off))
+    }
+
+    /// Program points of memory instructions that no block of the shape issues.
+    pub fn in_advance(&self) -> Vec<u32> {
+        let issued: FxHashSet<u32> = self.shape.blocks.iter().flat_map(|b| &b.nodes).map(|n| n.point).collect();
+        let memory = |i: &LInst| matches!(i.op, LOp::Op(Op::Load(_) | Op::Store(_) | Op::Rmw(..) | Op::CmpXchg(_)));
+        let points = self.insts.iter().enumerate().filter(|(_, i)| memory(i)).map(|(k, _)| k as u32);
+        points.filter(|p| !issued.contains(p)).collect()
     }
 
     /// Bytes that every access to threadgroup and to device memory is a multiple of, at most 4.
@@ -441,6 +455,8 @@ impl Linear<'_> {
         let empty = empty;
 
         let classes = classify(f);
+        let mut flow = Flow::new(f, &classes);
+        let mut points: FxHashMap<V, u32> = FxHashMap::default();
         let mut out = Lowered {
             insts: Vec::new(),
             blocks: Vec::new(),
@@ -451,6 +467,7 @@ impl Linear<'_> {
             private_bytes: f.private_bytes,
             constants: f.constants.clone(),
             register_halves: self.pressure(&live, &uniform),
+            shape: Arc::default(),
         };
         // Number of each block that stays.
         let mut number = vec![u32::MAX; f.blocks.len()];
@@ -469,10 +486,11 @@ impl Linear<'_> {
             let first = out.insts.len() as u32;
             let id = number[b as usize];
             let pos_of = |v: V| f.node(v).pos;
-            let mut push = |op: LOp, dst: SmallVec<[Reg; 2]>, args: SmallVec<[Reg; 4]>, pos: u32| {
-                out.insts.push(LInst { op, dst, args, pos });
+            let insts = &mut out.insts;
+            let push = |insts: &mut Vec<LInst>, op: LOp, dst: SmallVec<[Reg; 2]>, args: SmallVec<[Reg; 4]>, pos| {
+                insts.push(LInst { op, dst, args, pos });
             };
-            push(LOp::Enter(id), SmallVec::new(), SmallVec::new(), blk.term_pos);
+            push(insts, LOp::Enter(id), SmallVec::new(), SmallVec::new(), blk.term_pos);
             for &v in &blk.nodes {
                 let node = f.node(v);
                 match node.op {
@@ -497,10 +515,13 @@ impl Linear<'_> {
                     dst.push(reg(v));
                 }
                 let args = node.args.iter().map(|&a| reg(a)).collect();
-                push(LOp::Op(node.op), dst, args, pos_of(v));
+                if node.op.mem(node.args.len()).is_some() {
+                    points.insert(v, insts.len() as u32);
+                }
+                push(insts, LOp::Op(node.op), dst, args, pos_of(v));
             }
             for (d, s) in sequential(&copies[b as usize], &base) {
-                push(LOp::Copy, SmallVec::from_slice(&[d]), SmallVec::from_slice(&[s]), blk.term_pos);
+                push(insts, LOp::Copy, SmallVec::from_slice(&[d]), SmallVec::from_slice(&[s]), blk.term_pos);
             }
             let to = |t: BlockId| number[self.forward(t, &empty) as usize];
             let (op, args): (LOp, SmallVec<[Reg; 4]>) = match blk.term {
@@ -514,7 +535,7 @@ impl Linear<'_> {
                 Term::Ret => (LOp::Ret, SmallVec::new()),
                 Term::Unreachable => (LOp::Unreachable, SmallVec::new()),
             };
-            push(op, SmallVec::new(), args, blk.term_pos);
+            push(insts, op, SmallVec::new(), args, blk.term_pos);
             let mut issue: Vec<(u32, InstrClass)> =
                 blk.nodes.iter().filter_map(|&v| classes[v as usize].map(|c| (f.node(v).pos, c))).collect();
             issue.extend(
@@ -523,10 +544,13 @@ impl Linear<'_> {
             if matches!(blk.term, Term::CondBr(..)) {
                 issue.push((blk.term_pos, InstrClass::Branch));
             }
+            let moves = copies[b as usize].iter().filter(|(d, _)| !d.uniform).count();
+            flow.block(b, &points, &|b| number[self.forward(b, &empty) as usize], moves);
             let (chain, chain_loads) = super::chain::block_chain(f, b, &classes);
             out.blocks.push(LBlock { first, issue, chain, chain_loads, term_pos: blk.term_pos });
         }
         out.frame_bytes = at.next_multiple_of(64) as u32;
+        out.shape = Arc::new(Shape { register_halves: out.register_halves, ..flow.finish() });
         Ok(out)
     }
 

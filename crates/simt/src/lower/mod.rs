@@ -7,6 +7,7 @@ mod cfg;
 mod chain;
 mod classify;
 mod diverge;
+mod flow;
 mod fuse;
 mod insts;
 mod layout;

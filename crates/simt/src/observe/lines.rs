@@ -1,4 +1,5 @@
-//! Sets of 128-byte lines of device memory: one bit a line, per buffer. Knows line numbers alone.
+//! Sets of 128-byte lines of device memory: one bit a line, loads and stores apart, for the threadgroup that runs and for
+//! all. Knows line numbers alone.
 
 use rustc_hash::FxHashMap;
 
@@ -8,39 +9,32 @@ pub const LINE: u32 = 7;
 /// Lines seen by one group and by all groups.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// Words of 64 lines, by line number over 64: bits of the group that runs, bits of all.
-    words: FxHashMap<u64, Pair>,
+    /// By line number over 64.
+    words: FxHashMap<u64, Word>,
     /// Words the group has touched.
     touched: Vec<u64>,
     /// The word used last, kept out of the map.
-    cache: Option<(u64, Pair)>,
-    /// Distinct lines of the group that runs.
-    pub group: u64,
+    cache: Option<(u64, Word)>,
 }
 
+/// 64 lines: bits of loads and stores.
 #[derive(Clone, Copy, Debug, Default)]
-struct Pair {
-    group: u64,
-    all: u64,
+struct Word {
+    group: [u64; 2],
+    all: [u64; 2],
 }
 
 impl Lines {
-    /// Adds a line.
+    /// Adds the lines from `first` to `last` in direction `k`: 0 for loads, 1 for stores.
     #[inline]
-    pub fn add(&mut self, line: u64) {
-        self.add_many(line, line);
-    }
-
-    /// Adds the lines from `first` to `last`.
-    #[inline]
-    pub fn add_many(&mut self, first: u64, last: u64) {
+    pub fn add_many(&mut self, k: usize, first: u64, last: u64) {
         let mut at = first;
         loop {
             let word = at >> 6;
             let end = last.min(word << 6 | 63);
             let n = end - at + 1;
             let bits = if n == 64 { u64::MAX } else { ((1u64 << n) - 1) << (at & 63) };
-            self.set(word, bits);
+            self.set(k, word, bits);
             if end == last {
                 return;
             }
@@ -49,47 +43,57 @@ impl Lines {
     }
 
     #[inline]
-    fn set(&mut self, word: u64, bits: u64) {
+    fn set(&mut self, k: usize, word: u64, bits: u64) {
         let mut p = match self.cache {
-            Some((k, p)) if k == word => p,
+            Some((at, p)) if at == word => p,
             old => {
-                if let Some((k, p)) = old {
-                    self.words.insert(k, p);
+                if let Some((at, p)) = old {
+                    self.words.insert(at, p);
                 }
                 self.words.get(&word).copied().unwrap_or_default()
             }
         };
-        if p.group == 0 {
+        if p.group == [0; 2] {
             self.touched.push(word);
         }
-        self.group += u64::from((bits & !p.group).count_ones());
-        p.group |= bits;
+        p.group[k] |= bits;
         self.cache = Some((word, p));
     }
 
-    /// The group is done: its lines join those of all; gives their number.
-    pub fn end_group(&mut self) -> u64 {
-        if let Some((k, p)) = self.cache.take() {
-            self.words.insert(k, p);
+    /// The group is done: its lines join those of all; gives its words with the bits of loads and of stores.
+    pub fn end_group(&mut self) -> Vec<(u64, u64, u64)> {
+        if let Some((at, p)) = self.cache.take() {
+            self.words.insert(at, p);
         }
-        for k in self.touched.drain(..) {
-            if let Some(p) = self.words.get_mut(&k) {
-                p.all |= p.group;
-                p.group = 0;
+        let mut out = Vec::with_capacity(self.touched.len());
+        for word in self.touched.drain(..) {
+            if let Some(p) = self.words.get_mut(&word) {
+                let [loads, stores] = std::mem::take(&mut p.group);
+                p.all[0] |= loads;
+                p.all[1] |= stores;
+                out.push((word, loads, stores));
             }
         }
-        std::mem::take(&mut self.group)
+        out.sort_unstable();
+        out
     }
 
-    /// Distinct lines of all groups that have ended.
-    pub fn total(&self) -> u64 {
-        self.words.values().map(|p| u64::from(p.all.count_ones())).sum()
+    /// Distinct lines of all groups that have ended: loaded, stored.
+    pub fn total(&self) -> [u64; 2] {
+        let mut sum = [0; 2];
+        for p in self.words.values() {
+            sum[0] += u64::from(p.all[0].count_ones());
+            sum[1] += u64::from(p.all[1].count_ones());
+        }
+        sum
     }
 
     /// Takes over the lines of another set.
     pub fn merge(&mut self, other: Self) {
-        for (k, p) in other.words {
-            self.words.entry(k).or_default().all |= p.all;
+        for (word, p) in other.words {
+            let mine = self.words.entry(word).or_default();
+            mine.all[0] |= p.all[0];
+            mine.all[1] |= p.all[1];
         }
     }
 }
@@ -98,19 +102,24 @@ impl Lines {
 mod tests {
     use super::*;
 
+    fn count(words: &[(u64, u64, u64)]) -> [u32; 2] {
+        words.iter().fold([0; 2], |s, w| [s[0] + w.1.count_ones(), s[1] + w.2.count_ones()])
+    }
+
     #[test]
     fn counts_lines_once_a_group_and_once_in_all() {
         let mut l = Lines::default();
-        l.add(3);
-        l.add_many(60, 70);
-        l.add(65);
-        assert_eq!(l.end_group(), 12);
-        l.add_many(0, 127);
-        assert_eq!(l.end_group(), 128);
+        l.add_many(0, 3, 3);
+        l.add_many(0, 60, 70);
+        l.add_many(0, 65, 65);
+        l.add_many(1, 65, 66);
+        assert_eq!(count(&l.end_group()), [12, 2]);
+        l.add_many(0, 0, 127);
+        assert_eq!(count(&l.end_group()), [128, 0]);
         let mut m = Lines::default();
-        m.add(1000);
+        m.add_many(0, 1000, 1000);
         m.end_group();
         l.merge(m);
-        assert_eq!(l.total(), 129);
+        assert_eq!(l.total(), [129, 2]);
     }
 }

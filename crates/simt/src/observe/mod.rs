@@ -1,12 +1,15 @@
 //! Observers: what watches a run. The machine tells them of memory accesses and synchronisation; they cannot change what
 //! a kernel computes. Knows addresses and program points, not instructions.
 
+pub mod footprint;
 mod lines;
 mod profile;
 pub mod race;
+pub mod reuse;
 mod sanitize;
+pub mod trace;
 
-pub use profile::Profile;
+pub use profile::{PointTraffic, Profile};
 pub use sanitize::Sanitize;
 
 use race::{LaneAccess, Race};
@@ -68,12 +71,30 @@ pub fn buffer_of(address: u64) -> (u32, i64) {
     ((address >> 40) as u32, (address & ((1 << 40) - 1)) as i64 - (1 << 39))
 }
 
+/// What a launch is going to be.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Threadgroups whose way through the kernel is wanted.
+    pub traced: Vec<u64>,
+    /// Simdgroups per threadgroup.
+    pub simdgroups: u32,
+    /// Program points of accesses that a GPU makes once per launch, not in the kernel: constants read in advance.
+    pub in_advance: Vec<u32>,
+}
+
 /// Watches one threadgroup at a time.
 pub trait Observer: Findings + Send + Default {
     /// Are memory events wanted? Without, the machine takes its fastest paths.
     const EVENTS: bool;
     /// Does the run look for faults, and go on after them?
     const SANITIZE: bool;
+    /// Instructions a simdgroup runs before another of its threadgroup gets its turn.
+    const SLICE: i64 = 1 << 16;
+
+    /// Before the launch.
+    fn plan(&mut self, _plan: &Plan) {}
+    /// A simdgroup enters a block; told only where [`Self::EVENTS`] is set.
+    fn enter(&mut self, _simdgroup: u32, _block: u32) {}
 
     /// Before the launch: bytes that every access to threadgroup and to device memory is a multiple of.
     fn granules(&mut self, _threadgroup: u32, _device: u32) {}

@@ -1,21 +1,41 @@
-//! Counts memory traffic: bytes, 128-byte lines, bank conflicts, conflicts of atomics. Knows addresses alone.
+//! Counts memory traffic: bytes, lines, sectors, bank conflicts, conflicts of atomics, reuse distances; records traces.
+//! Knows addresses alone.
 
+use serde::{Deserialize, Serialize};
+
+use super::footprint::GroupLines;
 use super::lines::{LINE, Lines};
-use super::{AccessKind, MemEvent, Observer};
+use super::reuse::{CLASSES, Reuse};
+use super::trace::Recorder;
+use super::{AccessKind, MemEvent, Observer, Plan};
 use crate::lower::sir::Space;
 
 /// Banks of threadgroup memory, four bytes wide each.
 const BANKS: usize = 32;
+/// Log2 of the bytes of a sector: what the load port of a core moves at once.
+const SECTOR: u32 = 6;
+/// Words of lines that are kept by threadgroup; beyond, only what all touch together is known.
+const MAX_WORDS: usize = 4 << 20;
+/// Line numbers of private memory: above all of device memory.
+const PRIVATE: u64 = 1 << 60;
 
 /// Traffic of one program point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PointTraffic {
+    /// Program point.
+    pub point: u32,
+    /// Times a simdgroup executed it.
+    pub runs: u64,
     /// Bytes asked for.
     pub bytes: u64,
-    /// Lines (device memory) or passes (threadgroup memory).
+    /// Lines (device and private memory) or passes (threadgroup memory).
     pub units: u64,
+    /// 64-byte sectors of device and private memory.
+    pub sectors: u64,
     /// Passes beyond the least possible.
     pub conflicts: u64,
+    /// Lines by their reuse distance within the threadgroup: see [`super::reuse::DISTANCES`].
+    pub reuse: [u64; CLASSES],
 }
 
 /// Counters of memory.
@@ -35,10 +55,18 @@ pub struct Profile {
     pub bank_conflicts: u64,
     /// See [`crate::Counters::atomic_conflicts`].
     pub atomic_conflicts: u64,
-    /// By program point.
+    /// By program point; those that never ran are empty.
     pub points: Vec<PointTraffic>,
-    /// Lines of device memory: loads, stores.
-    pub lines: [Lines; 2],
+    /// Lines of device memory.
+    pub lines: Lines,
+    /// Lines of device memory by threadgroup.
+    pub groups: Vec<GroupLines>,
+    /// Traces.
+    pub traces: Recorder,
+    in_advance: Vec<u32>,
+    reuse: Reuse,
+    group: u64,
+    words: usize,
 }
 
 /// Distinct values of a small list, which is sorted on the way.
@@ -73,63 +101,126 @@ impl Profile {
         &mut self.points[i]
     }
 
+    /// Lines from `first` to `last` are touched by `e`.
+    #[inline]
+    fn touch(&mut self, e: &MemEvent<'_>, first: u64, last: u64) {
+        for &k in directions(e) {
+            self.lines.add_many(k, first, last);
+        }
+        for line in first..=last {
+            let class = self.reuse.touch(line);
+            self.point(e.point).reuse[class] += 1;
+        }
+    }
+
     fn device(&mut self, e: &MemEvent<'_>) {
         let lanes = u64::from(e.mask.count_ones());
         let bytes = lanes * u64::from(e.bytes);
         let tail = u64::from(e.bytes.max(1)) - 1;
-        let (first, last) = (e.base >> LINE, (e.last + tail) >> LINE);
-        let d;
-        if last - first < 64 {
-            // Few lines apart: a bit for each.
+        let (first, last) = (e.base >> SECTOR, (e.last + tail) >> SECTOR);
+        let (lines, sectors);
+        if last - first < 63 {
+            // Few sectors apart: a bit for each, from the start of the first line.
+            let origin = first & !1;
             let mut bits = 0u64;
             if last == first {
-                bits = 1;
+                bits = 1 << (first - origin);
             } else {
-                let from = e.base & ((1 << LINE) - 1);
+                let from = e.base - (origin << SECTOR);
                 for (l, &o) in e.offsets.iter().enumerate() {
                     let at = from + u64::from(o);
-                    let both = 1u64 << (at >> LINE & 63) | 1u64 << ((at + tail) >> LINE & 63);
+                    let both = 1u64 << (at >> SECTOR & 63) | 1u64 << ((at + tail) >> SECTOR & 63);
                     bits |= both & 0u64.wrapping_sub(u64::from(e.mask >> l & 1));
                 }
             }
-            d = u64::from(bits.count_ones());
-            for &k in directions(e) {
-                let mut b = bits;
-                while b != 0 {
-                    let lo = b.trailing_zeros();
-                    let run = (b >> lo).trailing_ones();
-                    let from = first + u64::from(lo);
-                    self.lines[k].add_many(from, from + u64::from(run) - 1);
-                    b &= if lo + run >= 64 { 0 } else { u64::MAX << (lo + run) };
-                }
+            sectors = u64::from(bits.count_ones());
+            // Both sectors of a line count as its first.
+            let mut pairs = (bits | bits >> 1) & 0x5555_5555_5555_5555;
+            lines = u64::from(pairs.count_ones());
+            let base = origin >> 1;
+            while pairs != 0 {
+                let lo = pairs.trailing_zeros();
+                let line = base + u64::from(lo / 2);
+                self.touch(e, line, line);
+                pairs &= pairs - 1;
             }
         } else {
             let mut list = [0u64; 64];
             let mut n = 0;
             for l in e.lanes() {
                 let a = e.address(l);
-                list[n] = a >> LINE;
-                list[n + 1] = (a + tail) >> LINE;
+                list[n] = a >> SECTOR;
+                list[n + 1] = (a + tail) >> SECTOR;
                 n += 2;
             }
             let list = &mut list[..n];
-            d = distinct(list) as u64;
-            for &k in directions(e) {
-                for &x in list.iter() {
-                    self.lines[k].add(x);
+            sectors = distinct(list) as u64;
+            let (mut count, mut before) = (0, None);
+            for &x in list.iter() {
+                let line = x >> (LINE - SECTOR);
+                if before != Some(line) {
+                    before = Some(line);
+                    count += 1;
+                    self.touch(e, line, line);
                 }
             }
+            lines = count;
         }
         for &k in directions(e) {
             self.device_bytes[k] += bytes;
-            self.device_lines[k] += d;
+            self.device_lines[k] += lines;
         }
         let p = self.point(e.point);
+        p.runs += 1;
         p.bytes += bytes;
-        p.units += d;
+        p.units += lines;
+        p.sectors += sectors;
         if e.kind == AccessKind::Atomic {
             self.same_address(e);
         }
+    }
+
+    /// Private memory is interleaved by lane, so that the same word of all lanes is one line.
+    fn private(&mut self, e: &MemEvent<'_>) {
+        let words = u64::from(e.bytes.div_ceil(4).max(1));
+        let (first, last) = (e.base >> 2, e.last >> 2);
+        let row = |w: u64| PRIVATE | u64::from(e.simdgroup) << 32 | w;
+        let mut lines = 0;
+        let mut touch = |from: u64| {
+            for w in from..from + words {
+                let class = self.reuse.touch(row(w));
+                lines += 1;
+                let i = e.point as usize;
+                if i >= self.points.len() {
+                    self.points.resize(i + 1, PointTraffic::default());
+                }
+                self.points[i].reuse[class] += 1;
+            }
+        };
+        if first == last {
+            touch(first);
+        } else {
+            let mut list = [0u64; 32];
+            let mut n = 0;
+            for l in e.lanes() {
+                list[n] = e.address(l) >> 2;
+                n += 1;
+            }
+            let list = &mut list[..n];
+            distinct(list);
+            let mut before = None;
+            for &w in list.iter() {
+                if before != Some(w) {
+                    before = Some(w);
+                    touch(w);
+                }
+            }
+        }
+        let p = self.point(e.point);
+        p.runs += 1;
+        p.bytes += u64::from(e.mask.count_ones()) * u64::from(e.bytes);
+        p.units += lines;
+        p.sectors += lines * 2;
     }
 
     fn same_address(&mut self, e: &MemEvent<'_>) {
@@ -163,6 +254,7 @@ impl Profile {
         }
         self.bank_conflicts += passes - least;
         let p = self.point(e.point);
+        p.runs += 1;
         p.bytes += bytes;
         p.units += passes;
         p.conflicts += passes - least;
@@ -221,20 +313,45 @@ fn banks(e: &MemEvent<'_>, words: u32) -> (u64, u64) {
 impl Observer for Profile {
     const EVENTS: bool = true;
     const SANITIZE: bool = false;
+    // Simdgroups take turns often, as they do on a GPU: reuse distances depend on it.
+    const SLICE: i64 = 192;
+
+    fn plan(&mut self, plan: &Plan) {
+        self.traces.plan(&plan.traced, plan.simdgroups.saturating_sub(1));
+        self.in_advance.clone_from(&plan.in_advance);
+    }
 
     fn access(&mut self, e: &MemEvent<'_>) {
+        if self.in_advance.contains(&e.point) {
+            return;
+        }
         match e.space {
             Space::Device | Space::Generic => self.device(e),
             Space::Threadgroup => self.threadgroup(e),
-            Space::Private => {}
+            Space::Private => self.private(e),
         }
     }
 
-    fn group_start(&mut self, _: u64) {}
+    fn enter(&mut self, simdgroup: u32, block: u32) {
+        self.traces.enter(simdgroup, block);
+    }
+
+    fn group_start(&mut self, group: u64) {
+        self.group = group;
+        self.traces.start(group);
+        self.reuse.clear();
+    }
 
     fn group_end(&mut self) {
-        for k in 0..2 {
-            self.group_lines[k] += self.lines[k].end_group();
+        self.traces.end();
+        let words = self.lines.end_group();
+        for &(_, loads, stores) in &words {
+            self.group_lines[0] += u64::from(loads.count_ones());
+            self.group_lines[1] += u64::from(stores.count_ones());
+        }
+        self.words += words.len();
+        if self.words <= MAX_WORDS {
+            self.groups.push(GroupLines { group: self.group, words });
         }
     }
 
@@ -250,12 +367,17 @@ impl Observer for Profile {
         self.atomic_conflicts += o.atomic_conflicts;
         for (k, v) in o.points.iter().enumerate() {
             let p = self.point(k as u32);
+            p.runs += v.runs;
             p.bytes += v.bytes;
             p.units += v.units;
+            p.sectors += v.sectors;
             p.conflicts += v.conflicts;
+            for (a, b) in p.reuse.iter_mut().zip(v.reuse) {
+                *a += b;
+            }
         }
-        for (mine, theirs) in self.lines.iter_mut().zip(o.lines) {
-            mine.merge(theirs);
-        }
+        self.lines.merge(o.lines);
+        self.groups.extend(o.groups);
+        self.traces.done.extend(o.traces.done);
     }
 }
