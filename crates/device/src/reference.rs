@@ -51,6 +51,7 @@ pub fn exact_answer(
             constants,
             optimise: Optimise::Speed,
             fast_math: false,
+            double: true,
             ..CompileOptions::default()
         };
         let module = compiler.compile(&files, &options).map_err(|d| {

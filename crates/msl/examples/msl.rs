@@ -1,4 +1,4 @@
-//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--ptx] [--root DIR] [--list] [--faithful] [--only kernel] [-D name=value]
+//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--ptx] [--root DIR] [--list] [--faithful] [--double] [--only kernel] [-D name=value]
 //! [-C constant=value] FILE...`; the first file is compiled, the others resolve its includes.
 
 #![allow(clippy::print_stdout)] // Printing is what it is for.
@@ -32,6 +32,7 @@ fn main() {
             "--only" => options.only.extend(args.next()),
             "--faithful" => options.optimise = Optimise::Faithful,
             "--precise" => options.fast_math = false,
+            "--double" => options.double = true,
             "-D" => options.defines.push(pair(args.next())),
             "-C" => {
                 let (name, value) = pair(args.next());

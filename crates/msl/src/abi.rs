@@ -1,7 +1,7 @@
 //! The contract between the MSL library header and whatever executes its IR: the external functions a module may call.
 //! Everything else is ordinary LLVM IR. Knows only names and types.
 //!
-//! Conventions: names start with `__ks_`; a type suffix is one of `i32 u32 f32 f16` (16-bit integers and booleans are
+//! Conventions: names start with `__ks_`; a type suffix is one of `i32 u32 f32 f16 f64` (16-bit integers and booleans are
 //! widened by the header; 64-bit values are moved as two halves). Vectors are handled element by element in the header
 //! unless a line says otherwise. All functions are `nounwind`; those marked *convergent* carry that attribute.
 //!
@@ -21,6 +21,7 @@
 //! | `f32 __ks_<fn>_f32(f32...)` | math at MSL's fast precision: `exp exp2 exp10 log log2 log10 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sqrt rsqrt rcp` (one argument), `div pow powr fmod atan2` (two) |
 //! | `f32 __ks_precise_<fn>_f32(f32...)` | the same at `precise::` precision; also `erf erfinv lgamma tgamma` |
 //! | `f32 __ks_sinpi_f32 cospi tanpi` | |
+//! | `f64 __ks_<fn>_f64(f64...)` | every function above in double precision, for sources compiled with `CompileOptions::double`; also `erfc expm1 log1p cbrt` and, of two arguments, `hypot` |
 //! | `<2 x float> __ks_mma_8x8(<2 x float> a, <2 x float> b, <2 x float> c, i32 kind)` | convergent; D = A·B + C on 8x8 tiles, two elements a lane in the layout of MLX's `BaseMMAFrag`; kind: 0 f32 accumulation, 1 f16, 2 bf16 (operands are widened, the result is rounded to the kind) |
 //! | `i32 __ks_f32_to_bf16(f32)` | the 16 bits of the nearest bfloat (ties to even, NaN stays NaN), zero-extended; bfloat values are 16-bit integers in the IR and widen by a shift |
 //! | `void __ks_trap(i32 code)` | the source reached a construct that cannot run; code indexes the module's notes |

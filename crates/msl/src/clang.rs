@@ -138,7 +138,6 @@ impl Clang {
             "-gline-tables-only",
             "-fno-math-errno",
             "-fno-trapping-math",
-            "-cl-single-precision-constant",
             "-ftemplate-depth=512",
             "-fno-caret-diagnostics",
             "-fno-color-diagnostics",
@@ -155,6 +154,7 @@ impl Clang {
         ];
         flags.extend(target.flags());
         flags.extend(SIMT);
+        flags.push(if options.double { "-DKS_DOUBLE" } else { "-cl-single-precision-constant" });
         if self.toolchain.major < 17 {
             flags.push("-DKS_OLD_ATOMICS");
         }

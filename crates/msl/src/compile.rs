@@ -236,7 +236,7 @@ impl Compiler {
         for name in &options.only {
             feed(name);
         }
-        feed(&format!("{:?} {}", options.optimise, options.fast_math));
+        feed(&format!("{:?} {} {}", options.optimise, options.fast_math, options.double));
         *hasher.finalize().as_bytes()
     }
 

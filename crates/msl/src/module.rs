@@ -29,6 +29,9 @@ pub struct CompileOptions {
     pub only: Vec<String>,
     /// Fast math as Metal's default has it (contraction, reciprocals, no signed zeros). NaN and infinity stay honest.
     pub fast_math: bool,
+    /// Is there a `double`? It and its vectors exist then, and a floating literal without a suffix is one, as in C++. MSL
+    /// has none: this is for references, which nothing but the simulator runs.
+    pub double: bool,
 }
 
 /// Special value a parameter is filled with by the machine.

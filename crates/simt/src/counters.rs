@@ -22,7 +22,7 @@ pub enum InstrClass {
     IntMul,
     /// Shifts, bit field, population count, reversal.
     Shift,
-    /// 64-bit integer arithmetic (counted once per 64-bit operation).
+    /// 64-bit arithmetic (counted once per 64-bit operation): integer, or double precision in references.
     Int64,
     /// Integer division or remainder.
     IntDiv,

@@ -19,6 +19,7 @@ pub mod lower;
 pub mod observe;
 pub mod reader;
 pub mod semantics;
+mod semantics64;
 pub mod shape;
 
 pub use counters::{Counters, InstrClass};

@@ -4,9 +4,8 @@
 // The machine instantiates each function once per operation and host instruction set, inlined into a loop over lanes.
 #![allow(clippy::inline_always)]
 
-use half::f16;
-
 use crate::lower::sir::{Cvt, FBin, FUn, FloatPred, IOp, IUn, IntPred};
+use crate::semantics64 as double;
 
 fn f(x: u32) -> f32 {
     f32::from_bits(x)
@@ -151,6 +150,7 @@ pub fn fbin(op: FBin, a: u32, b: u32) -> u32 {
             let n = (b as i32).clamp(-400, 400);
             (f64::from(x) * 2f64.powi(n / 2) * 2f64.powi(n - n / 2)) as f32
         }
+        FBin::Hypot => f64::from(x).hypot(f64::from(y)) as f32,
     };
     r.to_bits()
 }
@@ -213,74 +213,9 @@ pub fn fun(op: FUn, a: u32) -> u32 {
         FUn::Bf16From => a << 16,
         FUn::Sqrt => x.sqrt().to_bits(),
         FUn::Rcp => (1.0 / x).to_bits(),
-        _ => math(op, x).to_bits(),
+        // Computed in binary64 and rounded once, so within one unit in the last place of binary32.
+        _ => (double::library(op, f64::from(x)) as f32).to_bits(),
     }
-}
-
-/// Library functions: computed in f64 and rounded once, so within one unit in the last place of binary32.
-fn math(op: FUn, x: f32) -> f32 {
-    use std::f64::consts::PI;
-    let d = f64::from(x);
-    let r = match op {
-        FUn::Rsqrt => 1.0 / d.sqrt(),
-        FUn::Exp => d.exp(),
-        FUn::Exp2 => d.exp2(),
-        FUn::Exp10 => 10f64.powf(d),
-        FUn::Log => d.ln(),
-        FUn::Log2 => d.log2(),
-        FUn::Log10 => d.log10(),
-        FUn::Sin => d.sin(),
-        FUn::Cos => d.cos(),
-        FUn::Tan => d.tan(),
-        FUn::Asin => d.asin(),
-        FUn::Acos => d.acos(),
-        FUn::Atan => d.atan(),
-        FUn::Sinh => d.sinh(),
-        FUn::Cosh => d.cosh(),
-        FUn::Tanh => d.tanh(),
-        FUn::Asinh => d.asinh(),
-        FUn::Acosh => d.acosh(),
-        FUn::Atanh => d.atanh(),
-        FUn::Erf => libm::erf(d),
-        FUn::Erfinv => erfinv(d),
-        FUn::Lgamma => libm::lgamma(d),
-        FUn::Tgamma => libm::tgamma(d),
-        // Reduced exactly first: f32 values are multiples of a power of two.
-        FUn::Sinpi => (PI * (d % 2.0)).sin(),
-        FUn::Cospi => (PI * (d % 2.0)).cos(),
-        FUn::Tanpi => (PI * (d % 1.0)).tan(),
-        _ => d,
-    };
-    r as f32
-}
-
-/// Inverse error function by Newton's method on `erf`, from the logarithmic estimate of Winitzki (2008).
-fn erfinv(y: f64) -> f64 {
-    if y.is_nan() || y.abs() > 1.0 {
-        return f64::NAN;
-    }
-    if y.abs() == 1.0 {
-        return y * f64::INFINITY;
-    }
-    let a = 0.147;
-    let l = (1.0 - y * y).ln();
-    let t = 2.0 / (std::f64::consts::PI * a) + l / 2.0;
-    let mut x = (((t * t - l / a).sqrt() - t).sqrt()).copysign(y);
-    for _ in 0..4 {
-        let slope = std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp();
-        // `erfc` keeps its digits where `erf` is close to one.
-        let err = if y > 0.5 {
-            (1.0 - y) - libm::erfc(x)
-        } else if y < -0.5 {
-            libm::erfc(-x) - (1.0 + y)
-        } else {
-            libm::erf(x) - y
-        };
-        if slope > 0.0 {
-            x -= err / slope;
-        }
-    }
-    x
 }
 
 /// `±(a·b) ± c` with one rounding.
@@ -298,24 +233,13 @@ pub fn fma(neg_product: bool, neg_addend: bool, a: u32, b: u32, c: u32) -> u32 {
 #[inline(always)]
 pub fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
     let r = f64::from(f(a)) * f64::from(f(b)) + f64::from(f(c));
-    f16::from_f64(r).to_f32().to_bits()
+    f16_to_f32(double::to_f16(r))
 }
 
 /// Float to integer, saturating, NaN to 0, result zero-extended from `bits`.
 #[inline(always)]
 pub fn ftoi(signed: bool, bits: u8, a: u32) -> u64 {
-    let x = f64::from(f(a)).trunc();
-    if x.is_nan() {
-        return 0;
-    }
-    let mask = if bits >= 64 { u64::MAX } else { (1u64 << bits) - 1 };
-    if signed {
-        let hi = (mask >> 1) as i64;
-        let v = (x as i64).clamp(-hi - 1, hi);
-        v as u64 & mask
-    } else {
-        (x as u64).min(mask)
-    }
+    double::to_integer(signed, bits, f64::from(f(a)))
 }
 
 /// Conversions; operands and results of either class travel in 64 bits.
@@ -330,6 +254,15 @@ pub fn cvt(op: Cvt, a: u64) -> u64 {
         Cvt::IToF { signed: false } => u64::from((a as u32 as f32).to_bits()),
         Cvt::LToF { signed: true } => u64::from((a as i64 as f32).to_bits()),
         Cvt::LToF { signed: false } => u64::from((a as f32).to_bits()),
+        Cvt::FToD => f64::from(f(a as u32)).to_bits(),
+        Cvt::DToF => u64::from((f64::from_bits(a) as f32).to_bits()),
+        Cvt::DToF16 => u64::from(f16_to_f32(double::to_f16(f64::from_bits(a)))),
+        Cvt::DToBf16 => u64::from(double::to_bf16(f64::from_bits(a))) << 16,
+        Cvt::DToI { signed, bits } => double::to_integer(signed, bits, f64::from_bits(a)),
+        Cvt::IToD { signed: true } => f64::from(a as u32 as i32).to_bits(),
+        Cvt::IToD { signed: false } => f64::from(a as u32).to_bits(),
+        Cvt::LToD { signed: true } => (a as i64 as f64).to_bits(),
+        Cvt::LToD { signed: false } => (a as f64).to_bits(),
     }
 }
 
@@ -398,7 +331,7 @@ pub fn fcmp(p: FloatPred, a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use half::bf16;
+    use half::{bf16, f16};
 
     #[test]
     fn sixteen_bit_floats_convert_as_ieee_says() {

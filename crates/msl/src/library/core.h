@@ -1,5 +1,12 @@
 // Types, vectors and conversions that are part of the language, and what the pre-pass's rewritings call.
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
+// References are compiled with a `double`; MSL itself has none. What stands in `KS_DBL(...)` is theirs.
+#ifdef KS_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define KS_DBL(...) __VA_ARGS__
+#else
+#define KS_DBL(...)
+#endif
 #define KS inline __attribute__((always_inline, nodebug))
 #define KS_C extern "C" __attribute__((nothrow))
 #define KS_PURE extern "C" __attribute__((nothrow, const))
@@ -38,6 +45,7 @@ KS_VECTORS(long)
 KS_VECTORS(ulong)
 KS_VECTORS(half)
 KS_VECTORS(float)
+KS_DBL(KS_VECTORS(double))
 
 namespace metal {
 KS_USING(char)
@@ -198,6 +206,7 @@ template <class Q, class... A> KS constexpr Q __ks_make(A... a) {
 template <class T> struct __ks_loose { T v; };
 template <class T> KS constexpr T __ks_scalar(T x) { return x; }
 KS constexpr __ks_loose<float> __ks_scalar(float x) { return {x}; }
+KS_DBL(KS constexpr __ks_loose<double> __ks_scalar(double x) { return {x}; })
 #define KS_LOOSE(op) \
     template <class T, int N, class S> KS vec<T, N> operator op(vec<T, N> a, __ks_loose<S> b) { return a op (T)b.v; } \
     template <class T, int N, class S> KS vec<T, N> operator op(__ks_loose<S> a, vec<T, N> b) { return (T)a.v op b; } \

@@ -98,6 +98,7 @@ KS_KIND(ulong, 1)
 KS_KIND(half, 6)
 KS_KIND(float, 6)
 KS_KIND(bfloat, 6)
+KS_DBL(KS_KIND(double, 6))
 #define KS_TRAIT(name, expr) \
     template <class Q> struct name { typedef typename __ks_strip<Q>::type T; static constexpr __constant bool value = expr; typedef bool_constant<expr> type; KS constexpr operator bool() const { return expr; } }; \
     template <class Q> constexpr __constant bool name##_v = name<Q>::value;
@@ -190,6 +191,7 @@ KS_LIM_INT(ulong, 0, 0xffffffffffffffffUL, false, 64)
     };
 KS_LIM_FLOAT(float, 0x1.fffffep127f, 0x1p-126f, 0x1p-23f, 0x1p-149f, 24, 128, -125, 38)
 KS_LIM_FLOAT(half, 0x1.ffcp15f, 0x1p-14f, 0x1p-10f, 0x1p-24f, 11, 16, -13, 4)
+KS_DBL(KS_LIM_FLOAT(double, 0x1.fffffffffffffp1023, 0x1p-1022, 0x1p-52, 0x1p-1074, 53, 1024, -1021, 308))
 
 template <> struct _numeric_limits_impl<bfloat> {
     static constexpr __constant bool is_specialized = true;

@@ -154,6 +154,45 @@ KS_RED(quad, prefix_exclusive_sum)
 KS_RED(quad, prefix_inclusive_product)
 KS_RED(quad, prefix_exclusive_product)
 
+#ifdef KS_DOUBLE
+// Lane after lane, in groups of W: a value of 64 bits moves as two words, and a lane that does not run is left out.
+template <int W> struct __ks_lanes {
+    ulong active = __ks_active_mask();
+    int lane = __ks_sr(12), base = __ks_sr(12) & ~(W - 1);
+};
+#define KS_RED64(group, W, op, start, combine) \
+    KS double group##_##op(double v) { \
+        __ks_lanes<W> at; \
+        double r = start; \
+        for (int i = 0; i < W; i++) { \
+            double x = simd_shuffle(v, (ushort)(at.base + i)); \
+            if ((at.active >> (at.base + i)) & 1) r = combine; \
+        } \
+        return r; \
+    }
+#define KS_SCAN64(group, W, op, start, until, combine) \
+    KS double group##_prefix_##op(double v) { \
+        __ks_lanes<W> at; \
+        double r = start; \
+        for (int i = 0; i < W; i++) { \
+            double x = simd_shuffle(v, (ushort)(at.base + i)); \
+            if (((at.active >> (at.base + i)) & 1) && at.base + i until at.lane) r = combine; \
+        } \
+        return r; \
+    }
+#define KS_GROUP64(group, W) \
+    KS_RED64(group, W, sum, 0.0, r + x) \
+    KS_RED64(group, W, product, 1.0, r * x) \
+    KS_RED64(group, W, min, __builtin_huge_val(), __builtin_fmin(r, x)) \
+    KS_RED64(group, W, max, -__builtin_huge_val(), __builtin_fmax(r, x)) \
+    KS_SCAN64(group, W, inclusive_sum, 0.0, <=, r + x) \
+    KS_SCAN64(group, W, exclusive_sum, 0.0, <, r + x) \
+    KS_SCAN64(group, W, inclusive_product, 1.0, <=, r * x) \
+    KS_SCAN64(group, W, exclusive_product, 1.0, <, r * x)
+KS_GROUP64(simd, 32)
+KS_GROUP64(quad, 4)
+#endif
+
 struct simd_vote {
     typedef ulong vote_t;
     vote_t v;

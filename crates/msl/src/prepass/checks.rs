@@ -51,7 +51,7 @@ fn same_dimensions(u: &Unit, f: &Function) -> Result<(), Problem> {
         let Some(attr) = attributes(u, a, b).into_iter().find(|t| POSITIONS.contains(&t.name.as_str())).cloned() else {
             continue;
         };
-        let width = (a..b).find_map(|i| u.ident(i).and_then(words::vector)).map_or(1, |(_, n)| n);
+        let width = (a..b).find_map(|i| u.ident(i).and_then(|w| words::vector(w, u.double))).map_or(1, |(_, n)| n);
         match &first {
             None => first = Some((attr.name, width)),
             Some((name, other)) if *other != width => {

@@ -18,7 +18,7 @@ pub fn type_end(u: &Unit, outline: &Outline, i: usize) -> Option<usize> {
             let colons = u.next(i);
             let name = u.next(colons);
             let inner = u.ident(name)?;
-            if !u.is(colons, "::") || !(inner == "vec" || words::vector(inner).is_some()) {
+            if !u.is(colons, "::") || !(inner == "vec" || words::vector(inner, u.double).is_some()) {
                 return None;
             }
             template_end(u, outline, name)
@@ -38,7 +38,7 @@ pub fn type_end(u: &Unit, outline: &Outline, i: usize) -> Option<usize> {
             let end = template_end(u, outline, i)?;
             (end > i + 1).then_some(end)
         }
-        _ if words::vector(word).is_some() => Some(i + 1),
+        _ if words::vector(word, u.double).is_some() => Some(i + 1),
         _ => {
             may_be_vector(u, outline, i, i + 1, 4).then_some(())?;
             let end = template_end(u, outline, i)?;
@@ -113,7 +113,7 @@ fn is_cast(u: &Unit, outline: &Outline, open: usize, close: usize) -> bool {
     }
     let Some(word) = u.ident(first) else { return false };
     let scalar = words::SCALARS.iter().any(|(n, _)| *n == word)
-        || matches!(word, "bool" | "unsigned" | "signed" | "bfloat" | "size_t");
+        || matches!(word, "bool" | "unsigned" | "signed" | "bfloat" | "size_t" | "double");
     (scalar && (first + 1..close).all(|n| u.is(n, "*") || u.ident(n).is_some()))
         || type_end(u, outline, first) == Some(close)
         || qualified

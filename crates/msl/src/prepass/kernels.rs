@@ -537,7 +537,7 @@ impl Position {
         };
         let (element, width) = match ty {
             "uint" | "ushort" => (ty, 1),
-            _ => words::vector(ty).filter(|(e, n)| matches!(*e, "uint" | "ushort") && *n < 4)?,
+            _ => words::vector(ty, false).filter(|(e, n)| matches!(*e, "uint" | "ushort") && *n < 4)?,
         };
         if self.scalar && width > 1 {
             return None;

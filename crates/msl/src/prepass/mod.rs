@@ -50,8 +50,9 @@ pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Pr
     let words = pre.tokens.iter().filter_map(|t| t.ident().map(str::to_owned)).collect();
     let uses_metal =
         pre.tokens.windows(3).any(|w| w[0].is_ident("using") && w[1].is_ident("namespace") && w[2].is_ident("metal"));
-    words::refuse(&pre.tokens)?;
+    words::refuse(&pre.tokens, options.double)?;
     let mut unit = unit::Unit::new(&pre.tokens)?;
+    unit.double = options.double;
     drop_coherent(&mut unit);
     let outline = scan::scan(&unit);
     checks::check(&unit, &outline)?;

@@ -127,7 +127,7 @@ fn one(u: &mut Unit, outline: &Outline, complaint: &Complaint<'_>) -> Option<()>
 
 fn is_vector_name(ty: &str) -> bool {
     let word = ty.rsplit(' ').next().unwrap_or(ty);
-    super::words::vector(word).is_some()
+    super::words::vector(word, true).is_some()
         || ty.contains("ext_vector_type")
         || ty.contains("vec<")
         || ty.contains("vec_t<")

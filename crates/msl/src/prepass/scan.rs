@@ -621,7 +621,7 @@ pub fn may_be_vector(unit: &Unit, outline: &Outline, lo: usize, hi: usize, depth
         match word {
             "const" | "metal" | "simd" | "typename" | "thread" | "device" | "threadgroup" | "constant" => {}
             "vec" => return true,
-            _ if words::vector(word).is_some() => return true,
+            _ if words::vector(word, unit.double).is_some() => return true,
             _ if (lo..hi).any(|n| unit.is_ident(n, "typename")) => return true,
             _ => {
                 return depth > 0

@@ -28,6 +28,8 @@ pub struct Unit {
     pair: Vec<usize>,
     /// Attribute lists, by the number in their token.
     pub attrs: Vec<Vec<Attr>>,
+    /// Is there a `double`?
+    pub double: bool,
     before: HashMap<usize, Vec<String>>,
     after: HashMap<usize, Vec<String>>,
     replaced: HashMap<usize, String>,
@@ -244,7 +246,7 @@ impl Unit {
         let after = self.after.get(&i).map_or(&[][..], Vec::as_slice);
         let text = match self.replaced.get(&i) {
             Some(text) => text.clone(),
-            None => self.get(i).map_or(String::new(), |t| words::translate(t).into_owned()),
+            None => self.get(i).map_or(String::new(), |t| words::translate(t, self.double).into_owned()),
         };
         (before, text, after)
     }

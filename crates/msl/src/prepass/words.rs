@@ -50,11 +50,11 @@ const RESERVED: &[&str] = &[
     "__generic",
 ];
 
-/// The token as clang is to read it.
-pub fn translate(token: &Token) -> Cow<'_, str> {
+/// The token as clang is to read it, where there is a `double` or where there is none.
+pub fn translate(token: &Token, double: bool) -> Cow<'_, str> {
     match token.kind {
         Kind::Ident => word(&token.text),
-        Kind::Number => number(&token.text),
+        Kind::Number => number(&token.text, double),
         Kind::Attr => Cow::Borrowed(""),
         _ => Cow::Borrowed(&*token.text),
     }
@@ -72,10 +72,13 @@ fn word(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn number(text: &str) -> Cow<'_, str> {
+fn number(text: &str, double: bool) -> Cow<'_, str> {
     let lower = text.to_ascii_lowercase();
     if !lower.starts_with("0x") && lower.ends_with("bf") {
         return Cow::Owned(format!("((bfloat){}f)", &text[..text.len() - 2]));
+    }
+    if double {
+        return Cow::Borrowed(text);
     }
     // There is no double: a literal without a suffix is a float, inside templates as well.
     let hex = lower.starts_with("0x");
@@ -100,14 +103,15 @@ pub const SCALARS: &[(&str, u32)] = &[
     ("float", 4),
 ];
 
-/// Element type and width of a vector type's name, e.g. `float4`.
-pub fn vector(name: &str) -> Option<(&str, u8)> {
+/// Element type and width of a vector type's name, e.g. `float4`; `double` says whether `double4` is one.
+pub fn vector(name: &str, double: bool) -> Option<(&str, u8)> {
     let width = match name.as_bytes().last() {
         Some(c @ b'2'..=b'4') => c - b'0',
         _ => return None,
     };
     let element = &name[..name.len() - 1];
-    SCALARS.iter().any(|(n, _)| *n == element).then_some((element, width))
+    let known = SCALARS.iter().any(|(n, _)| *n == element) || (double && element == "double");
+    known.then_some((element, width))
 }
 
 /// Names that a `<` after them always makes a template.
@@ -170,8 +174,8 @@ pub fn is_asm(word: &str) -> bool {
     matches!(word, "asm" | "__asm" | "__asm__")
 }
 
-/// Refuses words that MSL does not have.
-pub fn refuse(tokens: &[Token]) -> Result<(), Problem> {
+/// Refuses words that MSL does not have; `double` is none of them where it was asked for.
+pub fn refuse(tokens: &[Token], double: bool) -> Result<(), Problem> {
     for (n, token) in tokens.iter().enumerate() {
         let Some(word) = token.ident() else { continue };
         // `__asm("air...")` after a declaration only names Apple's own intrinsic.
@@ -179,7 +183,7 @@ pub fn refuse(tokens: &[Token]) -> Result<(), Problem> {
             continue;
         }
         let (what, help) = match word {
-            "double" => ("`double` does not exist in MSL", "use `float`"),
+            "double" if !double => ("`double` does not exist in MSL", "use `float`"),
             _ if is_asm(word) => ("inline assembly does not exist in MSL", "write it as MSL"),
             "goto" => ("`goto` does not exist in MSL", "use loops, `break` and `continue`"),
             "new" | "delete" => {

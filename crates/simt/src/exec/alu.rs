@@ -305,7 +305,7 @@ const IOPS: [IOp; 17] = [
     IOp::UMin,
     IOp::UMax,
 ];
-const FBINS: [FBin; 15] = [
+const FBINS: [FBin; 16] = [
     FBin::Add,
     FBin::Sub,
     FBin::Mul,
@@ -321,8 +321,9 @@ const FBINS: [FBin; 15] = [
     FBin::Powr,
     FBin::Atan2,
     FBin::Ldexp,
+    FBin::Hypot,
 ];
-const FUNS: [FUn; 40] = [
+const FUNS: [FUn; 45] = [
     FUn::Neg,
     FUn::Abs,
     FUn::Floor,
@@ -363,6 +364,11 @@ const FUNS: [FUn; 40] = [
     FUn::Tgamma,
     FUn::Sinpi,
     FUn::Cospi,
+    FUn::Tanpi,
+    FUn::Erfc,
+    FUn::Expm1,
+    FUn::Log1p,
+    FUn::Cbrt,
 ];
 const INT_PREDS: [IntPred; 10] = [
     IntPred::Eq,
@@ -422,11 +428,12 @@ impl<const N: usize> Op1 for Float1<N> {
         sem::fun(FUNS[N], a)
     }
 }
-struct TanPi;
-impl Op1 for TanPi {
+/// Rare functions; the immediate is the index.
+struct Rare;
+impl Op1 for Rare {
     #[inline(always)]
-    fn f(a: u32, _: u64) -> u32 {
-        sem::fun(FUn::Tanpi, a)
+    fn f(a: u32, x: u64) -> u32 {
+        sem::fun(FUNS[x as usize % FUNS.len()], a)
     }
 }
 /// One-operand integer operations; the immediate is the width.
@@ -648,6 +655,8 @@ macro_rules! by_index {
     };
 }
 
+mod double;
+
 /// Does the operation have registers of this shape? Then the function and the immediate.
 pub fn select(isa: Isa, op: Op, dst: Reg, args: &[Reg]) -> Option<(OpFn, u64)> {
     let u = |n: usize| args.get(n).is_some_and(|r| r.uniform);
@@ -671,8 +680,11 @@ pub fn select(isa: Isa, op: Op, dst: Reg, args: &[Reg]) -> Option<(OpFn, u64)> {
             x = u64::from(w);
             f3::<Fshl>(k)
         }
-        Op::FBin(o) => by_index!(o as usize, f2, Float, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14),
-        Op::FUn(FUn::Tanpi) => f1::<TanPi>(k),
+        Op::FBin(o) => by_index!(o as usize, f2, Float, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+        Op::FUn(o) if o as usize >= 40 => {
+            x = o as u64;
+            f1::<Rare>(k)
+        }
         Op::FUn(o) => by_index!(o as usize, f1, Float1, k;
             0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39),
         Op::Fma { neg_product, neg_addend } => {
@@ -700,6 +712,7 @@ pub fn select(isa: Isa, op: Op, dst: Reg, args: &[Reg]) -> Option<(OpFn, u64)> {
             Cvt::IToF { signed: false } => f1::<IToF<false>>(k),
             Cvt::LToF { signed: true } => down::<LToF<true>>(k),
             Cvt::LToF { signed: false } => down::<LToF<false>>(k),
+            _ => return double::select(op, k),
         },
         Op::Pack => match (k.scalar, k.a, k.b) {
             (true, ..) => spack::pick(isa),
@@ -728,7 +741,7 @@ pub fn select(isa: Isa, op: Op, dst: Reg, args: &[Reg]) -> Option<(OpFn, u64)> {
             (_, _, true, false) => sel32::pick::<true, false>(isa),
             (_, _, true, true) => sel32::pick::<true, true>(isa),
         },
-        _ => return None,
+        _ => return double::select(op, k),
     };
     Some((f, x))
 }

@@ -354,6 +354,10 @@ impl<'m> Builder<'m> {
                 let v = self.mk.c32((*v as f32).to_bits());
                 out.push(v);
             }
+            (Const::Float(v), Type::Double) => {
+                let v = self.mk.c64(v.to_bits());
+                out.push(v);
+            }
             (Const::Float16(b), Type::Half) => {
                 let v = self.mk.c32(half::f16::from_bits(*b).to_f32().to_bits());
                 out.push(v);
@@ -587,7 +591,7 @@ impl<'m> Builder<'m> {
 pub fn class_of(s: Scalar) -> Class {
     match s {
         Scalar::Int(1) => Class::Pred,
-        Scalar::Int(33..) | Scalar::Ptr(1 | 2 | 4) => Class::B64,
+        Scalar::Int(33..) | Scalar::F64 | Scalar::Ptr(1 | 2 | 4) => Class::B64,
         _ => Class::B32,
     }
 }

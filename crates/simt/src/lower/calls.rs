@@ -128,6 +128,10 @@ impl<'m> Builder<'m> {
             return Ok(self.cross(Op::Shuffle(kind), Class::B32, ops));
         }
         let num = match suffix {
+            // Sums over lanes are made of shuffles in double precision.
+            "f64" if a.iter().all(|&v| self.mk.f.node(v).class == Class::B64) => {
+                return self.math(base, Scalar::F64, a);
+            }
             "f32" | "f16" => Num::F32,
             "i32" => Num::I32,
             "u32" => Num::U32,
@@ -144,13 +148,18 @@ impl<'m> Builder<'m> {
             "f16" => Scalar::F16,
             _ => return Err(unknown()),
         };
-        let f = base.strip_prefix("precise_").unwrap_or(base);
+        self.math(base.strip_prefix("precise_").unwrap_or(base), s, a)
+    }
+
+    /// A mathematical function of the ABI.
+    fn math(&mut self, f: &str, s: Scalar, a: &Args) -> Result<Val, LowerError> {
+        let arg = |i: usize| a.get(i).copied().ok_or_else(|| LowerError::malformed("a call with too few arguments"));
         let r = if let Some(op) = math1(f) {
             self.mk.fun(op, arg(0)?)
         } else if let Some(op) = math2(f) {
             self.mk.fbin(op, arg(0)?, arg(1)?)
         } else {
-            return Err(unknown());
+            return Err(LowerError::unsupported(format!("a call of `{PREFIX}{f}`, which is not in the ABI")));
         };
         let r = self.round(r, s);
         Ok(smallvec![self.mark(r, s)])
@@ -255,6 +264,7 @@ impl<'m> Builder<'m> {
                 let (a, b, c) = (arg(0)?, arg(1)?, arg(2)?);
                 match s {
                     Scalar::F16 => self.mk.push(Op::FmaF16, Class::B32, smallvec![a, b, c]),
+                    Scalar::F64 => self.mk.push(Op::Fma64, Class::B64, smallvec![a, b, c]),
                     _ => {
                         let op = Op::Fma { neg_product: false, neg_addend: false };
                         let v = self.mk.push(op, Class::B32, smallvec![a, b, c]);
@@ -269,7 +279,8 @@ impl<'m> Builder<'m> {
             "maximum" => self.mk.fbin(FBin::Maximum, arg(0)?, arg(1)?),
             "copysign" => self.mk.fbin(FBin::Copysign, arg(0)?, arg(1)?),
             "ldexp" => {
-                let v = self.mk.fbin(FBin::Ldexp, arg(0)?, arg(1)?);
+                let by = if s == Scalar::F64 { self.mk.cvt(Cvt::IToD { signed: true }, arg(1)?) } else { arg(1)? };
+                let v = self.mk.fbin(FBin::Ldexp, arg(0)?, by);
                 self.round(v, s)
             }
             "smin" | "smax" | "umin" | "umax" => {
@@ -316,14 +327,16 @@ impl<'m> Builder<'m> {
             "sadd" | "uadd" | "ssub" | "usub" if name.contains(".sat") => {
                 self.saturating(base, bits, arg(0)?, arg(1)?)?
             }
-            "fptoui" | "fptosi" => self.mk.cvt(Cvt::FToI { signed: base == "fptosi", bits }, arg(0)?),
+            "fptoui" | "fptosi" => self.mk.to_integer(base == "fptosi", bits, arg(0)?),
             "canonicalize" | "arithmetic" => arg(0)?,
             "pow" => {
                 let v = self.mk.fbin(FBin::Pow, arg(0)?, arg(1)?);
                 self.round(v, s)
             }
             "powi" => {
-                let e = self.mk.cvt(Cvt::IToF { signed: true }, arg(1)?);
+                let signed = true;
+                let e =
+                    self.mk.cvt(if s == Scalar::F64 { Cvt::IToD { signed } } else { Cvt::IToF { signed } }, arg(1)?);
                 let v = self.mk.fbin(FBin::Pow, arg(0)?, e);
                 self.round(v, s)
             }
@@ -546,6 +559,10 @@ fn math1(s: &str) -> Option<FUn> {
         "sinpi" => FUn::Sinpi,
         "cospi" => FUn::Cospi,
         "tanpi" => FUn::Tanpi,
+        "erfc" => FUn::Erfc,
+        "expm1" => FUn::Expm1,
+        "log1p" => FUn::Log1p,
+        "cbrt" => FUn::Cbrt,
         "floor" => FUn::Floor,
         "ceil" => FUn::Ceil,
         "trunc" => FUn::Trunc,
@@ -562,7 +579,7 @@ fn math2(s: &str) -> Option<FBin> {
         "powr" => FBin::Powr,
         "fmod" => FBin::Rem,
         "atan2" => FBin::Atan2,
-        "ldexp" => FBin::Ldexp,
+        "hypot" => FBin::Hypot,
         _ => return None,
     })
 }

@@ -130,6 +130,8 @@ fn class(f: &Func, v: V, uses: &[u32], users: &[Vec<V>]) -> Option<InstrClass> {
         Op::I64(_) | Op::IUn64(_) => InstrClass::Int64,
         Op::IUn32(IUn::SExt(8 | 16)) => return None,
         Op::IUn32(_) | Op::Fshl(_) => InstrClass::Shift,
+        // No Apple GPU has double precision: the class only keeps the count whole.
+        Op::FBin64(_) | Op::FUn64(_) | Op::Fma64 => InstrClass::Int64,
         Op::FBin(op) => match op {
             FBin::Add | FBin::Sub | FBin::Mul => fp(f, v, users),
             FBin::Min | FBin::Max | FBin::Minimum | FBin::Maximum => InstrClass::CompareSelect,
@@ -137,7 +139,7 @@ fn class(f: &Func, v: V, uses: &[u32], users: &[Vec<V>]) -> Option<InstrClass> {
             FBin::Div | FBin::FastDiv => InstrClass::Rcp,
             FBin::Pow | FBin::Powr => InstrClass::Exp2,
             FBin::Ldexp => InstrClass::Convert,
-            FBin::Rem | FBin::Atan2 => InstrClass::Special,
+            FBin::Rem | FBin::Atan2 | FBin::Hypot => InstrClass::Special,
         },
         Op::Fma { .. } => fp(f, v, users),
         Op::FmaF16 => InstrClass::Fp16,
@@ -170,7 +172,7 @@ fn class(f: &Func, v: V, uses: &[u32], users: &[Vec<V>]) -> Option<InstrClass> {
             _ => InstrClass::Convert,
         },
         Op::Pack => return None,
-        Op::ICmp32(_) | Op::ICmp64(_) | Op::FCmp(_) => {
+        Op::ICmp32(_) | Op::ICmp64(_) | Op::FCmp(_) | Op::FCmp64(_) => {
             if feeds_select() {
                 return None;
             }

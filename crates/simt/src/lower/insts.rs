@@ -340,7 +340,7 @@ impl<'m> Builder<'m> {
                 let exact = matches!(iop, IOp::And | IOp::Or | IOp::Xor | IOp::UDiv | IOp::URem | IOp::LShr);
                 Ok(if exact { r } else { self.clean(r, bits) })
             }
-            Scalar::F16 | Scalar::Bf16 | Scalar::F32 => {
+            Scalar::F16 | Scalar::Bf16 | Scalar::F32 | Scalar::F64 => {
                 let fop = match op {
                     BinOp::FAdd => FBin::Add,
                     BinOp::FSub => FBin::Sub,
@@ -427,14 +427,28 @@ impl<'m> Builder<'m> {
                     self.clean(x, b)
                 }
             }
+            (CastOp::FpExt, Scalar::F16 | Scalar::Bf16 | Scalar::F32, Scalar::F64) => self.mk.cvt(Cvt::FToD, x),
+            (CastOp::FpTrunc, Scalar::F64, Scalar::F32) => self.mk.cvt(Cvt::DToF, x),
+            (CastOp::FpTrunc, Scalar::F64, Scalar::F16) => self.mk.cvt(Cvt::DToF16, x),
+            (CastOp::FpTrunc, Scalar::F64, Scalar::Bf16) => self.mk.cvt(Cvt::DToBf16, x),
             (CastOp::FpExt, _, _) => x,
             (CastOp::FpTrunc, _, t) => self.round(x, t),
-            (CastOp::FpToUi | CastOp::FpToSi, _, Scalar::Int(1)) => {
-                let z = self.mk.c32(0);
+            (CastOp::FpToUi | CastOp::FpToSi, s, Scalar::Int(1)) => {
+                let z = self.zero(s);
                 self.mk.fcmp(crate::reader::ir::FloatPred::Une, x, z)
             }
-            (CastOp::FpToUi, _, Scalar::Int(b)) => self.mk.cvt(Cvt::FToI { signed: false, bits: b }, x),
-            (CastOp::FpToSi, _, Scalar::Int(b)) => self.mk.cvt(Cvt::FToI { signed: true, bits: b }, x),
+            (CastOp::FpToUi, _, Scalar::Int(b)) => self.mk.to_integer(false, b, x),
+            (CastOp::FpToSi, _, Scalar::Int(b)) => self.mk.to_integer(true, b, x),
+            (CastOp::UiToFp | CastOp::SiToFp, Scalar::Int(1), Scalar::F64) => {
+                let one = if op == CastOp::SiToFp { -1f64 } else { 1f64 };
+                let (a, z) = (self.mk.c64(one.to_bits()), self.mk.c64(0));
+                self.mk.sel(x, a, z)
+            }
+            (CastOp::UiToFp | CastOp::SiToFp, Scalar::Int(a), Scalar::F64) => {
+                let signed = op == CastOp::SiToFp;
+                let x = if signed { self.sext_in_register(x, a) } else { x };
+                self.mk.cvt(if a > 32 { Cvt::LToD { signed } } else { Cvt::IToD { signed } }, x)
+            }
             (CastOp::UiToFp | CastOp::SiToFp, Scalar::Int(1), _) => {
                 let one = if op == CastOp::SiToFp { -1f32 } else { 1f32 };
                 let (a, z) = (self.mk.c32(one.to_bits()), self.mk.c32(0));
@@ -492,6 +506,7 @@ impl<'m> Builder<'m> {
             Scalar::F16 => (self.mk.fun(FUn::F16Bits, x), 16),
             Scalar::Bf16 => (self.mk.fun(FUn::Bf16Bits, x), 16),
             Scalar::F32 => (x, 32),
+            Scalar::F64 => (x, 64),
             Scalar::Int(1) => {
                 let (a, z) = (self.mk.c32(1), self.mk.c32(0));
                 (self.mk.sel(x, a, z), 1)
@@ -541,7 +556,7 @@ impl<'m> Builder<'m> {
                 Scalar::F16 | Scalar::Bf16 => 16,
                 Scalar::F32 => 32,
                 Scalar::Int(b) => u32::from(b),
-                Scalar::Ptr(_) => 64,
+                Scalar::F64 | Scalar::Ptr(_) => 64,
             };
             let x = if bits > 32 {
                 let lo = self.gather_bits(&pieces, at, 32);

@@ -15,6 +15,8 @@ pub enum Scalar {
     Bf16,
     /// Binary32.
     F32,
+    /// Binary64.
+    F64,
     /// Pointer in an address space.
     Ptr(u32),
 }
@@ -105,7 +107,7 @@ pub fn leaves(m: &Module, ty: &Type, at: u64, out: &mut Vec<(u64, Scalar)>) -> R
         Type::Half => out.push((at, Scalar::F16)),
         Type::BFloat => out.push((at, Scalar::Bf16)),
         Type::Float => out.push((at, Scalar::F32)),
-        Type::Double => return Err(LowerError::unsupported("double precision")),
+        Type::Double => out.push((at, Scalar::F64)),
         Type::Ptr(s) => out.push((at, Scalar::Ptr(*s))),
         Type::Vector(n, e) => {
             let step = size(m, e);

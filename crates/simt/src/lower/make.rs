@@ -4,6 +4,7 @@ use smallvec::smallvec;
 
 use super::sir::{Args, BlockId, Class, Cvt, FBin, FUn, FloatPred, Func, IOp, IUn, IntPred, Node, Op, V};
 use crate::semantics as sem;
+use crate::semantics64 as double;
 
 /// Appends nodes to a block of a function.
 #[derive(Debug, Default)]
@@ -206,16 +207,32 @@ impl Maker {
         self.push(Op::IUn64(op), Class::B64, smallvec![a])
     }
 
-    /// Two-operand floating operation.
+    fn is_wide(&self, v: V) -> bool {
+        self.f.node(v).class == Class::B64
+    }
+
+    /// Two-operand floating operation; the class of the operands decides the precision.
     pub fn fbin(&mut self, op: FBin, a: V, b: V) -> V {
+        if self.is_wide(a) {
+            if let (Some(x), Some(y)) = (self.k(a), self.k(b)) {
+                return self.c64(double::fbin(op, x, y));
+            }
+            return self.push(Op::FBin64(op), Class::B64, smallvec![a, b]);
+        }
         if let (Some(x), Some(y)) = (self.k(a), self.k(b)) {
             return self.c32(sem::fbin(op, x as u32, y as u32));
         }
         self.push(Op::FBin(op), Class::B32, smallvec![a, b])
     }
 
-    /// One-operand floating operation.
+    /// One-operand floating operation; the class of the operand decides the precision.
     pub fn fun(&mut self, op: FUn, a: V) -> V {
+        if self.is_wide(a) {
+            if let Some(x) = self.k(a) {
+                return self.c64(double::fun(op, x));
+            }
+            return self.push(Op::FUn64(op), Class::B64, smallvec![a]);
+        }
         if let Some(x) = self.k(a) {
             return self.c32(sem::fun(op, x as u32));
         }
@@ -240,8 +257,8 @@ impl Maker {
     /// Conversion.
     pub fn cvt(&mut self, op: Cvt, a: V) -> V {
         let class = match op {
-            Cvt::Zext64 | Cvt::Sext64 => Class::B64,
-            Cvt::FToI { bits, .. } if bits > 32 => Class::B64,
+            Cvt::Zext64 | Cvt::Sext64 | Cvt::FToD | Cvt::IToD { .. } | Cvt::LToD { .. } => Class::B64,
+            Cvt::FToI { bits, .. } | Cvt::DToI { bits, .. } if bits > 32 => Class::B64,
             _ => Class::B32,
         };
         if let Some(x) = self.k(a) {
@@ -288,7 +305,7 @@ impl Maker {
 
     /// Integer comparison; the class of the operands decides the width.
     pub fn icmp(&mut self, p: IntPred, a: V, b: V) -> V {
-        let wide = self.f.node(a).class == Class::B64;
+        let wide = self.is_wide(a);
         if let (Some(x), Some(y)) = (self.k(a), self.k(b)) {
             let r = if wide { sem::icmp64(p, x, y) } else { sem::icmp32(p, x as u32, y as u32) };
             return self.cpred(r);
@@ -297,8 +314,19 @@ impl Maker {
         self.push(op, Class::Pred, smallvec![a, b])
     }
 
-    /// Floating comparison.
+    /// Floating number to integer; the class of the operand decides the precision.
+    pub fn to_integer(&mut self, signed: bool, bits: u8, a: V) -> V {
+        self.cvt(if self.is_wide(a) { Cvt::DToI { signed, bits } } else { Cvt::FToI { signed, bits } }, a)
+    }
+
+    /// Floating comparison; the class of the operands decides the precision.
     pub fn fcmp(&mut self, p: FloatPred, a: V, b: V) -> V {
+        if self.is_wide(a) {
+            if let (Some(x), Some(y)) = (self.k(a), self.k(b)) {
+                return self.cpred(double::fcmp(p, x, y));
+            }
+            return self.push(Op::FCmp64(p), Class::Pred, smallvec![a, b]);
+        }
         if let (Some(x), Some(y)) = (self.k(a), self.k(b)) {
             return self.cpred(sem::fcmp(p, x as u32, y as u32));
         }
@@ -350,6 +378,7 @@ impl Maker {
             Op::ICmp32(p) => self.push(Op::ICmp32(invert_int(p)), Class::Pred, args),
             Op::ICmp64(p) => self.push(Op::ICmp64(invert_int(p)), Class::Pred, args),
             Op::FCmp(p) => self.push(Op::FCmp(invert_float(p)), Class::Pred, args),
+            Op::FCmp64(p) => self.push(Op::FCmp64(invert_float(p)), Class::Pred, args),
             _ => self.push(Op::PNot, Class::Pred, smallvec![a]),
         }
     }

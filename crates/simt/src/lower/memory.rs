@@ -506,6 +506,6 @@ fn elem_of(s: Scalar) -> Elem {
         Scalar::Int(17..=32) | Scalar::F32 => Elem::B32,
         Scalar::F16 => Elem::F16,
         Scalar::Bf16 => Elem::Bf16,
-        Scalar::Int(_) | Scalar::Ptr(_) => Elem::B64,
+        Scalar::Int(_) | Scalar::F64 | Scalar::Ptr(_) => Elem::B64,
     }
 }

@@ -66,7 +66,8 @@ pub enum IUn {
     SExt(u8),
 }
 
-/// Binary32 operations of two operands.
+/// Floating operations of two operands, in binary32 or binary64. The exponent of `Ldexp` is an integer in binary32 and a
+/// binary64 value in binary64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum FBin {
@@ -88,9 +89,10 @@ pub enum FBin {
     Powr,
     Atan2,
     Ldexp,
+    Hypot,
 }
 
-/// Binary32 operations of one operand.
+/// Floating operations of one operand, in binary32 or (but for those about 16-bit floats) in binary64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum FUn {
@@ -143,6 +145,10 @@ pub enum FUn {
     Sinpi,
     Cospi,
     Tanpi,
+    Erfc,
+    Expm1,
+    Log1p,
+    Cbrt,
 }
 
 /// Conversions between classes or between number kinds.
@@ -163,6 +169,20 @@ pub enum Cvt {
     IToF { signed: bool },
     /// 64-bit integer to binary32.
     LToF { signed: bool },
+    /// Binary32 to binary64.
+    FToD,
+    /// Binary64 to binary32.
+    DToF,
+    /// Binary64 to binary16 in one rounding, kept as binary32.
+    DToF16,
+    /// Binary64 to bfloat16 in one rounding, kept as binary32.
+    DToBf16,
+    /// As [`Self::FToI`], from binary64.
+    DToI { signed: bool, bits: u8 },
+    /// 32-bit integer to binary64.
+    IToD { signed: bool },
+    /// 64-bit integer to binary64.
+    LToD { signed: bool },
 }
 
 /// How a shuffle picks its source lane.
@@ -307,11 +327,15 @@ pub enum Op {
     Fshl(u8),
     FBin(FBin),
     FUn(FUn),
+    FBin64(FBin),
+    FUn64(FUn),
     /// `±(a·b) ± c`, rounded once.
     Fma {
         neg_product: bool,
         neg_addend: bool,
     },
+    /// `a·b + c` in binary64, rounded once.
+    Fma64,
     /// The same in binary16: operands are binary16 values, one rounding to binary16.
     FmaF16,
     Cvt(Cvt),
@@ -320,6 +344,7 @@ pub enum Op {
     ICmp32(IntPred),
     ICmp64(IntPred),
     FCmp(FloatPred),
+    FCmp64(FloatPred),
     PAnd,
     POr,
     PXor,

@@ -10,7 +10,7 @@ pub trait Pod: Copy {
 macro_rules! pod {
     ($($t:ty)*) => {$(impl Pod for $t { fn put(self, out: &mut Vec<u8>) { out.extend(self.to_le_bytes()) } })*};
 }
-pod!(f32 i32 u32 u16 u8 u64);
+pod!(f64 f32 i32 u32 u16 u8 u64);
 
 pub struct Test {
     pub program: Program,
