@@ -145,3 +145,15 @@ fn a_search_prints_the_contract_and_the_same_seed_gives_the_same_sequence() {
     assert!(a.len() > 6);
     assert_eq!(a, b);
 }
+
+#[test]
+fn a_scaffolded_task_runs_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(ksearch(dir.path()).args(["task", "new", "row_add"]).output().unwrap().status.success());
+    let output = ksearch(dir.path())
+        .args(["eval", "row_add/row_add.toml", "row_add/row_add_naive.metal", "--heldout", "--json"])
+        .output()
+        .unwrap();
+    let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(verdict["status"], "passed", "{verdict:#}");
+}

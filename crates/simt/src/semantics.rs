@@ -239,7 +239,7 @@ pub fn fma_f16(a: u32, b: u32, c: u32) -> u32 {
 /// Float to integer, saturating, NaN to 0, result zero-extended from `bits`.
 #[inline(always)]
 pub fn ftoi(signed: bool, bits: u8, a: u32) -> u64 {
-    double::to_integer(signed, bits, f64::from(f(a)))
+    double::float_to_int(signed, bits, f64::from(f(a)))
 }
 
 /// Conversions; operands and results of either class travel in 64 bits.
@@ -258,7 +258,7 @@ pub fn cvt(op: Cvt, a: u64) -> u64 {
         Cvt::DToF => u64::from((f64::from_bits(a) as f32).to_bits()),
         Cvt::DToF16 => u64::from(f16_to_f32(double::to_f16(f64::from_bits(a)))),
         Cvt::DToBf16 => u64::from(double::to_bf16(f64::from_bits(a))) << 16,
-        Cvt::DToI { signed, bits } => double::to_integer(signed, bits, f64::from_bits(a)),
+        Cvt::DToI { signed, bits } => double::float_to_int(signed, bits, f64::from_bits(a)),
         Cvt::IToD { signed: true } => f64::from(a as u32 as i32).to_bits(),
         Cvt::IToD { signed: false } => f64::from(a as u32).to_bits(),
         Cvt::LToD { signed: true } => (a as i64 as f64).to_bits(),

@@ -150,7 +150,7 @@ pub fn fma(a: u64, b: u64, c: u64) -> u64 {
 
 /// A value to an integer: saturating, NaN to 0, the result zero-extended from `bits`.
 #[inline(always)]
-pub fn to_integer(signed: bool, bits: u8, x: f64) -> u64 {
+pub fn float_to_int(signed: bool, bits: u8, x: f64) -> u64 {
     let mask = if bits >= 64 { u64::MAX } else { (1u64 << bits) - 1 };
     if signed {
         let hi = (mask >> 1) as i64;
@@ -167,8 +167,8 @@ fn round_to_odd(x: f64) -> u32 {
     let near = x as f32;
     let back = f64::from(near);
     let away = u32::from(back.abs() > x.abs());
-    // Neither is true of NaN, which is never unequal to itself in order.
-    let lost = u32::from(back < x || back > x);
+    // True of NaN too, which the set bit leaves a NaN.
+    let lost = u32::from(back.to_bits() != x.to_bits());
     (near.to_bits() - away) | lost
 }
 
@@ -186,6 +186,7 @@ pub fn to_bf16(x: f64) -> u16 {
 
 /// Comparison.
 #[inline(always)]
+#[allow(clippy::needless_bitwise_bool)] // No branches, so that lanes vectorise.
 pub fn fcmp(p: FloatPred, a: u64, b: u64) -> bool {
     let (x, y) = (f(a), f(b));
     let [less, equal, greater, unordered] = outcomes(p);
@@ -271,14 +272,14 @@ mod tests {
 
     #[test]
     fn integers_saturate() {
-        assert_eq!(to_integer(true, 8, -1e9), 0x80);
-        assert_eq!(to_integer(true, 8, 1e9), 0x7f);
-        assert_eq!(to_integer(false, 16, 1e9), 0xffff);
-        assert_eq!(to_integer(false, 32, -3.7), 0);
-        assert_eq!(to_integer(true, 32, -3.7), (-3i32) as u32 as u64);
-        assert_eq!(to_integer(true, 64, f64::INFINITY), i64::MAX as u64);
-        assert_eq!(to_integer(true, 64, f64::NEG_INFINITY), i64::MIN as u64);
-        assert_eq!(to_integer(false, 64, 1e300), u64::MAX);
-        assert_eq!(to_integer(true, 64, f64::NAN), 0);
+        assert_eq!(float_to_int(true, 8, -1e9), 0x80);
+        assert_eq!(float_to_int(true, 8, 1e9), 0x7f);
+        assert_eq!(float_to_int(false, 16, 1e9), 0xffff);
+        assert_eq!(float_to_int(false, 32, -3.7), 0);
+        assert_eq!(float_to_int(true, 32, -3.7), (-3i32) as u32 as u64);
+        assert_eq!(float_to_int(true, 64, f64::INFINITY), i64::MAX as u64);
+        assert_eq!(float_to_int(true, 64, f64::NEG_INFINITY), i64::MIN as u64);
+        assert_eq!(float_to_int(false, 64, 1e300), u64::MAX);
+        assert_eq!(float_to_int(true, 64, f64::NAN), 0);
     }
 }

@@ -327,7 +327,7 @@ impl<'m> Builder<'m> {
             "sadd" | "uadd" | "ssub" | "usub" if name.contains(".sat") => {
                 self.saturating(base, bits, arg(0)?, arg(1)?)?
             }
-            "fptoui" | "fptosi" => self.mk.to_integer(base == "fptosi", bits, arg(0)?),
+            "fptoui" | "fptosi" => self.mk.float_to_int(base == "fptosi", bits, arg(0)?),
             "canonicalize" | "arithmetic" => arg(0)?,
             "pow" => {
                 let v = self.mk.fbin(FBin::Pow, arg(0)?, arg(1)?);

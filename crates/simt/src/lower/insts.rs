@@ -437,8 +437,8 @@ impl<'m> Builder<'m> {
                 let z = self.zero(s);
                 self.mk.fcmp(crate::reader::ir::FloatPred::Une, x, z)
             }
-            (CastOp::FpToUi, _, Scalar::Int(b)) => self.mk.to_integer(false, b, x),
-            (CastOp::FpToSi, _, Scalar::Int(b)) => self.mk.to_integer(true, b, x),
+            (CastOp::FpToUi, _, Scalar::Int(b)) => self.mk.float_to_int(false, b, x),
+            (CastOp::FpToSi, _, Scalar::Int(b)) => self.mk.float_to_int(true, b, x),
             (CastOp::UiToFp | CastOp::SiToFp, Scalar::Int(1), Scalar::F64) => {
                 let one = if op == CastOp::SiToFp { -1f64 } else { 1f64 };
                 let (a, z) = (self.mk.c64(one.to_bits()), self.mk.c64(0));

@@ -315,7 +315,7 @@ impl Maker {
     }
 
     /// Floating number to integer; the class of the operand decides the precision.
-    pub fn to_integer(&mut self, signed: bool, bits: u8, a: V) -> V {
+    pub fn float_to_int(&mut self, signed: bool, bits: u8, a: V) -> V {
         self.cvt(if self.is_wide(a) { Cvt::DToI { signed, bits } } else { Cvt::FToI { signed, bits } }, a)
     }
 

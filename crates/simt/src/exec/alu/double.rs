@@ -1,6 +1,7 @@
 //! Double precision. Only references use it, so one function serves all kinds of operands, but for the commonest
 //! operations; the immediate says which operand is a scalar.
 
+#[allow(clippy::wildcard_imports)] // The second half of its parent: it needs every shape that stands there.
 use super::*;
 use crate::semantics64 as double;
 
@@ -67,11 +68,11 @@ bodies! {
     to_narrow_integer<; >(w, i) {
         let (signed, bits) = (i.x & B != 0, i.x as u8);
         if i.x & SCALAR != 0 {
-            *(*w).at::<u64>(i.d) = double::to_integer(signed, bits, *(*w).at(i.a));
+            *(*w).at::<u64>(i.d) = double::float_to_int(signed, bits, *(*w).at(i.a));
         } else {
             for c in 0..2 {
                 let a = read(w, i.a, i.x & A != 0, c);
-                w32(w, i.d, c, a.map(|a| double::to_integer(signed, bits, f64::from_bits(a)) as u32));
+                w32(w, i.d, c, a.map(|a| double::float_to_int(signed, bits, f64::from_bits(a)) as u32));
             }
         }
     }
@@ -117,7 +118,7 @@ struct ToInt<const SIGNED: bool>;
 impl<const SIGNED: bool> Wide1 for ToInt<SIGNED> {
     #[inline(always)]
     fn f(a: u64, x: u64) -> u64 {
-        double::to_integer(SIGNED, x as u8, f64::from_bits(a))
+        double::float_to_int(SIGNED, x as u8, f64::from_bits(a))
     }
 }
 /// To a narrower float: 0 binary32, 1 binary16, 2 bfloat16.
