@@ -240,7 +240,7 @@ impl<'a, O: Observer> Env<'a, O> {
                 .to_owned()
         } else if r.first.thread / 32 == r.second.thread / 32 {
             format!(
-                "Put a simdgroup_barrier or threadgroup_barrier with mem_flags::{} between the two.",
+                "Put a threadgroup_barrier with mem_flags::{} between the two (a simdgroup_barrier if only threads of one simdgroup share this memory).",
                 if space == Space::Threadgroup { "mem_threadgroup" } else { "mem_device" }
             )
         } else {
