@@ -157,3 +157,15 @@ fn a_scaffolded_task_runs_as_it_is() {
     let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(verdict["status"], "passed", "{verdict:#}");
 }
+
+#[test]
+fn a_kernel_whose_recipe_defines_its_types_is_sent_to_eval() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("row.metal"), include_str!("attention_row.metal")).unwrap();
+    let bare = ksearch(dir.path()).args(["check", "row.metal"]).output().unwrap();
+    let stderr = String::from_utf8(bare.stderr).unwrap();
+    assert_eq!(bare.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("takes `T`, `D` from a task's workload"), "{stderr}");
+    let given = ksearch(dir.path()).args(["check", "row.metal", "-D", "T=half", "-D", "D=64"]).output().unwrap();
+    assert_eq!(given.status.code(), Some(0), "{}", String::from_utf8_lossy(&given.stderr));
+}

@@ -32,6 +32,12 @@ pub fn run(args: &CheckArgs, global: &Global, printer: Printer) -> Result<Outcom
             for d in &diagnostics {
                 print(d, &candidate, printer)?;
             }
+            if let Some(names) = missing_defines(&args.file, &options) {
+                printer.note(format!(
+                    "the recipe in {} takes {names} from a task's workload: judge it with `ksearch eval TASK {0}`, or give values with -D",
+                    args.file.display()
+                ));
+            }
             printer.object(&json!({ "ok": false, "kernels": [], "diagnostics": diagnostics }))?;
             return Ok(Outcome::No);
         }
@@ -78,6 +84,18 @@ pub fn run(args: &CheckArgs, global: &Global, printer: Printer) -> Result<Outcom
     let ok = findings.iter().all(|d| d.severity != Severity::Error);
     printer.object(&json!({ "ok": ok, "kernels": kernels, "diagnostics": findings }))?;
     Ok(if ok { Outcome::Success } else { Outcome::No })
+}
+
+/// Names that the file's own recipe would define and the command line does not.
+fn missing_defines(path: &Path, options: &CompileOptions) -> Option<String> {
+    let recipe = Candidate::load(path).ok()?.recipe;
+    let names: Vec<_> = recipe
+        .defines
+        .iter()
+        .filter(|define| options.defines.iter().all(|(given, _)| *given != define.name))
+        .map(|define| format!("`{}`", define.name))
+        .collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// A source without a recipe of its own need.
