@@ -58,7 +58,10 @@ fn main() {
         }
     }
     if list {
-        for entry in entry_points(&files, &options).unwrap_or_default() {
+        for entry in entry_points(&files, &options).unwrap_or_else(|d| {
+            eprintln!("{d:?}");
+            Vec::new()
+        }) {
             println!("{}", entry.name);
         }
         return;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clang::{self, Clang, Target};
 use crate::diag::{Diagnostic, Severity, SourcePos};
 use crate::driver::toolchain::{NoToolchain, Toolchain};
-use crate::ir::{debug, hooks, ptx, volatile};
+use crate::ir::{calls, debug, hooks, ptx, volatile};
 use crate::library;
 use crate::messages::{self, Places};
 use crate::module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable};
@@ -242,6 +242,7 @@ impl Compiler {
 
     fn build(&self, files: &[SourceFile], options: &CompileOptions) -> Result<Module, Vec<Diagnostic>> {
         let mut front = Front::new(files, options, Target::Machine)?;
+        self.refuse_recursion(&mut front, options)?;
         let names: Vec<String> = front.lowered.allocations.iter().map(|a| a.name.clone()).collect();
         let (ir, mut warnings, unhooked) = match options.optimise {
             Optimise::Speed => {
@@ -278,6 +279,7 @@ impl Compiler {
             }]);
         }
         let mut front = Front::new(files, options, Target::Nvidia)?;
+        self.refuse_recursion(&mut front, options)?;
         let names: Vec<String> = front.lowered.allocations.iter().map(|a| a.name.clone()).collect();
         let (ir, mut warnings) = self.source_to_ir(&mut front, options, &["-O2"], Target::Nvidia)?;
         let unhooked = hooks::unhook(&ir, &names);
@@ -293,10 +295,30 @@ impl Compiler {
     /// alone could find is reported. Sizes of elements are 0.
     pub fn check(&self, files: &[SourceFile], options: &CompileOptions) -> Result<Checked, Vec<Diagnostic>> {
         let mut front = Front::new(files, options, Target::Machine)?;
+        self.refuse_recursion(&mut front, options)?;
         let (_, mut warnings) = self.source_to_ir(&mut front, options, clang::CHECK, Target::Machine)?;
         let mut all = std::mem::take(&mut front.warnings);
         all.append(&mut warnings);
         Ok(Checked { entries: front.entry_points(), warnings: all })
+    }
+
+    /// Where names allow a circle of calls, asks the compiler whether there is one.
+    fn refuse_recursion(&self, front: &mut Front<'_>, options: &CompileOptions) -> Result<(), Vec<Diagnostic>> {
+        if !front.lowered.may_recurse {
+            return Ok(());
+        }
+        (front.text, front.map) = front.lowered.emit(Target::Machine);
+        let (ir, _) = self.source_to_ir(front, options, &clang::UNOPTIMISED, Target::Machine)?;
+        let Some(function) = calls::recursion(&ir) else { return Ok(()) };
+        let find = |line: u32, column: u32| front.map.find(line, column).map(|l| (l.file, l.line, l.col));
+        let pos = debug::first_call(&debug::relocate(&ir, &front.names, &find), &function);
+        Err(vec![Diagnostic {
+            severity: Severity::Error,
+            code: "recursion".to_owned(),
+            message: format!("`{}` calls itself, directly or through others", hooks::demangle(&function)),
+            pos,
+            help: Some("MSL has no recursion: use a loop".to_owned()),
+        }])
     }
 
     /// Runs clang, mending what only its complaints can tell, until there is nothing left to mend.

@@ -4,6 +4,8 @@
 use crate::diag::{Diagnostic, Severity, SourcePos};
 use crate::ir::debug::SOURCE;
 
+const TYPE_AS_NAME: &str = "type-as-name";
+
 /// One line of clang's report.
 #[derive(Debug)]
 struct Raw<'a> {
@@ -40,6 +42,13 @@ pub fn read(stderr: &str, places: &dyn Places) -> Vec<Diagnostic> {
         if !out.contains(&diagnostic) {
             out.push(diagnostic);
         }
+    }
+    // Once a type's name is taken for a variable's, the grammar of the rest is not the user's.
+    if let Some(first) = out.iter().find(|d| d.code == TYPE_AS_NAME).and_then(|d| d.pos.clone()) {
+        let follows = |d: &Diagnostic| {
+            d.code == "syntax" && d.pos.as_ref().is_some_and(|p| p.file == first.file && p.line >= first.line)
+        };
+        out.retain(|d| !follows(d));
     }
     // An error of the library's own that no line of the user's leads to only repeats one that has a place.
     if out.iter().any(|d| d.pos.is_some()) {
@@ -148,6 +157,15 @@ fn reword(
     if m.starts_with("no template named") || m.starts_with("use of undeclared template") {
         let help = missing_import(first, places).or_else(|| did_you_mean(m));
         return ("unknown-name", format!("there is no template `{first}`"), help);
+    }
+    if m.starts_with("cannot combine with previous") {
+        let rest = pos.map_or("", |p| places.rest_of_line(p));
+        let word = &rest[..rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len())];
+        return (
+            TYPE_AS_NAME,
+            format!("`{word}` is the name of a type, and follows another type"),
+            Some("choose another name for the variable".to_owned()),
+        );
     }
     if m.starts_with("expected ';'") {
         return (

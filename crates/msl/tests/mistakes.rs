@@ -71,3 +71,34 @@ fn library_that_is_not_imported() {
     assert_eq!(err[0].code, "unknown-function");
     assert_eq!(err[0].help.as_deref(), Some("add `#include <metal_stdlib>` and `using namespace metal;`"));
 }
+says!(
+    recursion,
+    report(
+        "float down(float x) {\n    return x > 0.0f ? down(x - 1.0f) : x;\n}\nkernel void k(device float* x) {\n    x[0] = down(x[0]);\n}\n"
+    )
+);
+says!(kernel_result, report("kernel float k(device float* x) { return x[0]; }\n"));
+says!(pointer_without_space, report("void f(float* p) { p[0] = 1; }\nkernel void k(device float* x) { f(x); }\n"));
+says!(
+    late_attribute,
+    report("kernel void k(device float* x) [[max_total_threads_per_threadgroup(64)]] { x[0] = 1; }\n")
+);
+says!(
+    mixed_dimensions,
+    report(
+        "kernel void k(device float* x, uint i [[thread_position_in_grid]], uint3 n [[threads_per_grid]]) { x[i] = n.x; }\n"
+    )
+);
+says!(
+    variable_outside,
+    report("constexpr float table[2] = {1.0f, 2.0f};\nkernel void k(device float* x) { x[0] = table[1]; }\n")
+);
+says!(lambda, kernel("auto f = [&](float v) { return v * 2; }; x[i] = f(x[i]);"));
+says!(attribute_on_variable, kernel("uint t [[thread_index_in_threadgroup]]; x[i] = t;"));
+says!(half_as_a_name, kernel("uint half = i / 2; x[i] = half;"));
+
+#[test]
+fn overloads_that_call_each_other_are_no_recursion() {
+    let text = "float f(float x) { return x + 1; }\nfloat f(float2 v) { return f(v.x) + f(v.y); }\nkernel void k(device float* x) { x[0] = f(float2(x[1], x[2])); }\n";
+    assert_eq!(report(text), "compiles");
+}

@@ -12,9 +12,12 @@ pub fn check(u: &Unit, outline: &Outline) -> Result<(), Problem> {
     for function in &outline.functions {
         attributes_after(u, function)?;
         if function.kernel {
+            returns_nothing(u, function)?;
             same_dimensions(u, function)?;
         }
+        attributes_inside(u, function)?;
     }
+    pointer_spaces(u)?;
     globals(u, outline)?;
     lambdas(u)?;
     unsupported_types(u)
@@ -28,6 +31,98 @@ fn attributes_after(u: &Unit, f: &Function) -> Result<(), Problem> {
             let message = format!("`[[{}]]` cannot stand after the parameter list", attr.name);
             return Err(Problem::at("misplaced-attribute", attr.loc, message)
                 .help("write it before the function: `[[...]] kernel void ...`"));
+        }
+    }
+    Ok(())
+}
+
+/// A kernel returns nothing.
+fn returns_nothing(u: &Unit, f: &Function) -> Result<(), Problem> {
+    let Some(ty) = u.prev(f.name_at).filter(|p| *p >= f.start && u.ident(*p).is_some()) else { return Ok(()) };
+    let word = u.ident(ty).unwrap_or("");
+    if word == "void" || word == "kernel" || !is_value_type(word) {
+        return Ok(());
+    }
+    Err(Problem::at("kernel-result", u.loc(f.name_at), format!("kernel `{}` returns a `{word}`", f.name))
+        .help("a kernel returns `void`: write results to a buffer"))
+}
+
+/// Indices and positions belong to parameters, not to variables.
+fn attributes_inside(u: &Unit, f: &Function) -> Result<(), Problem> {
+    let Some((open, close)) = f.body else { return Ok(()) };
+    for attr in attributes(u, open, close) {
+        let name = attr.name.as_str();
+        if POSITIONS.contains(&name)
+            || matches!(name, "buffer" | "threadgroup" | "thread_index_in_threadgroup" | "thread_index_in_simdgroup")
+        {
+            let message = format!("`[[{name}]]` belongs to a kernel's parameter, not to a variable");
+            return Err(Problem::at("misplaced-attribute", attr.loc, message)
+                .help("add a parameter with this attribute to the kernel"));
+        }
+    }
+    Ok(())
+}
+
+const SPACES: [&str; 4] = ["device", "constant", "threadgroup", "thread"];
+
+fn is_value_type(word: &str) -> bool {
+    words::vector(word).is_some()
+        || words::SCALARS.iter().any(|(n, _)| *n == word)
+        || matches!(word, "bool" | "bfloat" | "unsigned" | "size_t")
+}
+
+/// A pointer or reference says where what it points to lives.
+fn pointer_spaces(u: &Unit) -> Result<(), Problem> {
+    for i in 0..u.len() {
+        if !u.ident(i).is_some_and(is_value_type) {
+            continue;
+        }
+        let mut end = u.next(i);
+        let mut named = false;
+        while let Some(word) = u
+            .ident(end)
+            .filter(|w| is_value_type(w) || SPACES.contains(w) || matches!(*w, "const" | "volatile" | "int" | "long"))
+        {
+            named |= SPACES.contains(&word);
+            end = u.next(end);
+        }
+        let inside = u.next(end);
+        let direct = (u.is(end, "*") || u.is(end, "&")) && {
+            let t = u.get(inside);
+            t.is_some_and(|t| t.kind == Kind::Ident || t.is(")") || t.is(">") || t.is(","))
+        };
+        let wrapped = u.is(end, "(")
+            && (u.is(inside, "*") || u.is(inside, "&"))
+            && u.ident(u.next(inside)).is_some()
+            && u.pair(end).is_some_and(|p| u.is(u.next(p), "["));
+        if !(direct || wrapped) {
+            continue;
+        }
+        let mut before = u.prev(i);
+        while let Some(word) = before.and_then(|p| u.ident(p)) {
+            named |= SPACES.contains(&word);
+            if !(SPACES.contains(&word)
+                || is_value_type(word)
+                || matches!(word, "const" | "volatile" | "static" | "constexpr" | "inline"))
+            {
+                break;
+            }
+            before = before.and_then(|p| u.prev(p));
+        }
+        // `sizeof(float*)` and the like need no place.
+        let measured = before.is_some_and(|p| {
+            u.is(p, "(") && u.prev(p).is_some_and(|q| matches!(u.ident(q), Some("sizeof" | "alignof" | "decltype")))
+        });
+        let qualified = before.is_some_and(|p| u.is(p, "::") || u.is(p, ".") || u.is(p, "->"));
+        if !named && !measured && !qualified {
+            let star = if direct { end } else { inside };
+            let what = if u.is(star, "*") { "pointer" } else { "reference" };
+            return Err(Problem::at(
+                "address-space",
+                u.loc(i),
+                format!("this {what} does not say which memory it points to"),
+            )
+            .help("write `device`, `constant`, `threadgroup` or `thread` before the type"));
         }
     }
     Ok(())

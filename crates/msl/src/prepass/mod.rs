@@ -1,6 +1,7 @@
 //! The token-level pre-pass: from preprocessed MSL to C++ for OpenCL, with the entry points' signatures on the side.
 //! Knows MSL's surface; leaves types and expressions to clang.
 
+mod calls;
 mod checks;
 mod emit;
 mod expr;
@@ -31,6 +32,8 @@ pub struct Lowered {
     unit: unit::Unit,
     outline: scan::Outline,
     repaired: BTreeSet<usize>,
+    /// May functions call each other in a circle, by their names?
+    pub may_recurse: bool,
     /// Does it pass functions as template arguments?
     function_arguments: bool,
     /// Kernels, in source order.
@@ -56,6 +59,7 @@ pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Pr
     drop_coherent(&mut unit);
     let outline = scan::scan(&unit);
     checks::check(&unit, &outline)?;
+    let may_recurse = calls::may_recurse(&unit, &outline);
     let constants = globals::settle(&mut unit, &outline, &options.constants)?;
     records::add_copies(&mut unit, &outline);
     members::qualify(&mut unit, &outline);
@@ -70,6 +74,7 @@ pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Pr
         unit,
         outline,
         repaired: BTreeSet::new(),
+        may_recurse,
         function_arguments,
         entries,
         constants,
