@@ -66,7 +66,7 @@ fn attributes_inside(u: &Unit, f: &Function) -> Result<(), Problem> {
 const SPACES: [&str; 4] = ["device", "constant", "threadgroup", "thread"];
 
 fn is_value_type(word: &str) -> bool {
-    words::vector(word).is_some()
+    words::vector(word, true).is_some()
         || words::SCALARS.iter().any(|(n, _)| *n == word)
         || matches!(word, "bool" | "bfloat" | "unsigned" | "size_t")
 }
