@@ -1,6 +1,6 @@
 """Writes the golden files of `crates/mamba/tests/golden/` from transformers' own logits.
 
-    cargo run --release -p ksearch-mamba --example dev -- export mamba-130m 2 FOLDER
+    ksearch mamba init mamba-130m FOLDER --layers 2
     python scripts/mamba/golden.py FOLDER crates/mamba/tests/golden/mamba-130m.safetensors
 
 Needs numpy, torch, safetensors and transformers. The weights are K-Search's random weights (the same bits on every

@@ -66,6 +66,12 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Show a run: what was tried, what it gave, where the files are.
     Show(ShowArgs),
+    /// Run Mamba models: generate, measure beside other implementations, verify.
+    Mamba {
+        /// What to do.
+        #[command(subcommand)]
+        command: crate::commands::mamba::args::MambaCommand,
+    },
     /// Show what this machine can do, and what is missing.
     Doctor,
     /// Print a completion script for a shell.

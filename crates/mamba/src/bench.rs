@@ -56,15 +56,11 @@ impl<E: Engine> Contestant for Own<E> {
 
     fn decode(&mut self, prompt: &[u32], count: usize) -> Result<(f64, Vec<u32>)> {
         let mut state = self.engine.start(1)?;
-        let mut logits = self.engine.forward(Batch::one(prompt)?, &mut state, Want::Last)?;
-        let mut ids = Vec::with_capacity(count + 1);
-        ids.push(argmax(logits.row(0)).unwrap_or(0));
+        let logits = self.engine.forward(Batch::one(prompt)?, &mut state, Want::Last)?;
+        let first = argmax(logits.row(0)).unwrap_or(0);
+        let mut ids = vec![first];
         let start = Instant::now();
-        for _ in 0..count {
-            let last = ids.last().copied().unwrap_or(0);
-            logits = self.engine.forward(Batch::one(&[last])?, &mut state, Want::Last)?;
-            ids.push(argmax(logits.row(0)).unwrap_or(0));
-        }
+        ids.extend(self.engine.greedy(first, count, &mut state)?);
         let seconds = start.elapsed().as_secs_f64();
         ids.truncate(count);
         Ok((seconds, ids))

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::generate::argmax;
 
 /// Token ids of several sequences of the same length, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -118,4 +119,16 @@ pub trait Engine {
     /// Runs the tokens through the model. `state` is advanced; calling this on parts of a text in turn gives the logits
     /// that one call on the whole gives.
     fn forward(&mut self, batch: Batch<'_>, state: &mut Self::State, want: Want) -> Result<Logits>;
+
+    /// The next `count` likeliest tokens of one sequence after `token`, which `state` has not seen yet.
+    fn greedy(&mut self, token: u32, count: usize, state: &mut Self::State) -> Result<Vec<u32>> {
+        let mut ids = Vec::with_capacity(count);
+        let mut last = token;
+        for _ in 0..count {
+            let logits = self.forward(Batch::one(&[last])?, state, Want::Last)?;
+            last = argmax(logits.row(0)).unwrap_or(0);
+            ids.push(last);
+        }
+        Ok(ids)
+    }
 }

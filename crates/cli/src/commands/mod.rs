@@ -4,6 +4,7 @@ mod check;
 mod completions;
 mod doctor;
 mod eval;
+pub mod mamba;
 mod man;
 mod resume;
 mod run;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Eval(args) => eval::run(&args, global, printer),
         Command::Doctor => doctor::run(global, printer),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Mamba { command } => mamba::run(&command, printer),
         Command::Man { dir } => man::run(&dir, printer),
         Command::Search(args) => search::run(&args, global, printer),
         Command::Resume(args) => resume::run(&args, global, printer),

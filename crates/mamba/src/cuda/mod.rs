@@ -185,28 +185,6 @@ impl CudaModel {
         self.early = early;
     }
 
-    /// The next `count` likeliest tokens after `token`, chosen on the GPU: one graph a token, no word to the host between.
-    pub fn greedy(&mut self, token: u32, count: usize, state: &mut CudaState) -> Result<Vec<u32>> {
-        Batch::one(&[token])?.check(&self.config)?;
-        if count > MAX_GREEDY || state.sequences != 1 {
-            return Err(Error::Input(format!("greedy makes up to {MAX_GREEDY} tokens of one sequence")));
-        }
-        self.device.enter()?;
-        self.device.write(&self.step.token, &[token])?;
-        self.device.write(&self.step.count, &[0u32])?;
-        if state.greedy.is_none() {
-            state.greedy = Some(self.device.capture(|| self.queue_step(state, true))?);
-        }
-        if let Some(graph) = &state.greedy {
-            for _ in 0..count {
-                self.device.replay(graph)?;
-            }
-        }
-        let mut ids = vec![0; count];
-        self.device.read(&self.step.chosen, &mut ids)?;
-        Ok(ids)
-    }
-
     /// Queues one token of one sequence.
     fn queue_step(&self, state: &CudaState, choose: bool) -> Result<()> {
         let (k, s, c) = (&self.kernels, &self.step, &self.config);
@@ -494,6 +472,28 @@ impl Engine for CudaModel {
             parts.push(out);
         }
         Ok(Logits::from_parts(vocab, sequences, &parts))
+    }
+
+    /// Chosen on the GPU: one graph a token, no word to the host between.
+    fn greedy(&mut self, token: u32, count: usize, state: &mut CudaState) -> Result<Vec<u32>> {
+        Batch::one(&[token])?.check(&self.config)?;
+        if count > MAX_GREEDY || state.sequences != 1 {
+            return Err(Error::Input(format!("greedy makes up to {MAX_GREEDY} tokens of one sequence")));
+        }
+        self.device.enter()?;
+        self.device.write(&self.step.token, &[token])?;
+        self.device.write(&self.step.count, &[0u32])?;
+        if state.greedy.is_none() {
+            state.greedy = Some(self.device.capture(|| self.queue_step(state, true))?);
+        }
+        if let Some(graph) = &state.greedy {
+            for _ in 0..count {
+                self.device.replay(graph)?;
+            }
+        }
+        let mut ids = vec![0; count];
+        self.device.read(&self.step.chosen, &mut ids)?;
+        Ok(ids)
     }
 }
 
