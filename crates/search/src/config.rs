@@ -1,5 +1,6 @@
 //! Settings of a run. Plain values that are kept in the journal; must not know how they are read from a user.
 
+use ksearch_llm::Settings;
 use ksearch_world::{EditLimits, PolicyConfig};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,18 @@ impl Default for SweepConfig {
     }
 }
 
+/// Which model plays a role, and how it is reached. The key is not here: it comes from the environment each time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RoleModel {
+    /// Provider; by the model's name where none is given.
+    pub provider: Option<String>,
+    /// Address of the API in place of the provider's own.
+    pub base_url: Option<String>,
+    /// Model and sampling.
+    pub settings: Settings,
+}
+
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -65,6 +78,10 @@ pub struct SearchConfig {
     pub planner: String,
     /// Coder, as on the command line.
     pub coder: String,
+    /// Model in the planner's role, where a model plays it.
+    pub planner_model: Option<RoleModel>,
+    /// Model in the coder's role, where a model plays it.
+    pub coder_model: Option<RoleModel>,
     /// Name of the context pack shown to the roles, if any.
     pub context: Option<String>,
     /// Seed of every random choice.
@@ -102,6 +119,8 @@ impl Default for SearchConfig {
             target: String::new(),
             planner: "builtin".into(),
             coder: "builtin".into(),
+            planner_model: None,
+            coder_model: None,
             context: None,
             seed: 0,
             policy: PolicyConfig::default(),

@@ -4,6 +4,7 @@
 //! timing. Must not present anything.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +28,8 @@ use crate::strategy::Plan;
 const UNAVAILABLE_LIMIT: u32 = 3;
 /// Requests for more actions in a row without any after which the run is exhausted.
 const BARREN_LIMIT: u32 = 2;
+/// After so long without anything happening, observers are told what is waited for.
+const QUIET: Duration = if cfg!(test) { Duration::from_millis(40) } else { Duration::from_secs(30) };
 /// The frontier is thin below this.
 const THIN: usize = 3;
 
@@ -213,11 +216,24 @@ fn reached(state: &RunState, elapsed_s: f64) -> Option<Stop> {
     (state.evaluations >= budget.evaluations).then_some(Stop::Evaluations)
 }
 
+/// Sets a flag when it goes out of scope.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn drive(players: &Players<'_>, journal: Journal, state: RunState) -> Result<(RunState, Journal), SearchError> {
     let began = Instant::now();
     let before = state.elapsed_s;
     let recorder = Recorder::new(journal, state, players.observer, players.evaluator, players.cancel);
+    let over = AtomicBool::new(false);
     let result = thread::scope(|scope| {
+        scope.spawn(|| recorder.watch(QUIET, &over));
+        // Ends the watch however this closure is left.
+        let _end = End(&over);
         let mut flights: BTreeMap<u32, Receiver<Result<CycleReport, Abort>>> = BTreeMap::new();
         loop {
             if players.cancel.is_cancelled() {

@@ -3,8 +3,9 @@
 //! threads of a run. Must not decide anything.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ksearch_judge::{Status, Verdict};
 use ksearch_task::{Candidate, CandidateId};
@@ -60,6 +61,10 @@ pub trait Observer: Send + Sync {
 
     /// Something is going on.
     fn activity(&self, _activity: &Activity) {}
+
+    /// Nothing has happened for so many seconds; this was the last that was going on. Every call has a deadline of its
+    /// own, so this is not an error, but someone who watches should know what is waited for.
+    fn stalled(&self, _seconds: f64, _doing: Option<&Activity>) {}
 }
 
 /// Watches nothing.
@@ -104,6 +109,7 @@ pub struct Recorder<'a> {
     observer: &'a dyn Observer,
     evaluator: &'a dyn Evaluator,
     cancel: &'a Cancel,
+    pulse: Mutex<(Instant, Option<Activity>)>,
 }
 
 impl<'a> Recorder<'a> {
@@ -117,7 +123,8 @@ impl<'a> Recorder<'a> {
     ) -> Self {
         let lanes = evaluator.lanes().max(1);
         let inner = Inner { journal, state, judging: HashSet::new(), lanes };
-        Self { inner: Mutex::new(inner), changed: Condvar::new(), observer, evaluator, cancel }
+        let pulse = Mutex::new((Instant::now(), None));
+        Self { inner: Mutex::new(inner), changed: Condvar::new(), observer, evaluator, cancel, pulse }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -127,7 +134,32 @@ impl<'a> Recorder<'a> {
 
     /// Writes events, all or none, then folds and tells them.
     pub fn record(&self, events: Vec<Event>) -> Result<(), Abort> {
+        self.beat(None);
         Self::write(&mut self.lock(), self.observer, events)
+    }
+
+    /// Something happened.
+    fn beat(&self, activity: Option<&Activity>) {
+        let mut pulse = self.pulse.lock().unwrap_or_else(PoisonError::into_inner);
+        pulse.0 = Instant::now();
+        if activity.is_some() {
+            pulse.1 = activity.cloned();
+        }
+    }
+
+    /// Tells the observer when nothing has happened for `quiet`, again and again while that lasts, until `over`.
+    pub fn watch(&self, quiet: Duration, over: &AtomicBool) {
+        let mut told = 0;
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(20).min(quiet));
+            let (since, doing) = self.pulse.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let silent = since.elapsed();
+            let times = (silent.as_secs_f64() / quiet.as_secs_f64()) as u64;
+            if times > told {
+                self.observer.stalled(silent.as_secs_f64(), doing.as_ref());
+            }
+            told = times;
+        }
     }
 
     fn write(inner: &mut Inner, observer: &dyn Observer, events: Vec<Event>) -> Result<(), Abort> {
@@ -150,6 +182,7 @@ impl<'a> Recorder<'a> {
 
     /// Tells observers what is going on.
     pub fn activity(&self, activity: &Activity) {
+        self.beat(Some(activity));
         self.observer.activity(activity);
     }
 
@@ -222,7 +255,7 @@ impl<'a> Recorder<'a> {
         }
         inner.judging.insert(key.clone());
         drop(inner);
-        self.observer.activity(&Activity::Judging { cycle, candidate: id.clone(), stage });
+        self.activity(&Activity::Judging { cycle, candidate: id.clone(), stage });
         let result = self.judge_now(&key, candidate);
         let mut inner = self.lock();
         inner.judging.remove(&key);

@@ -3,6 +3,7 @@
 
 mod briefing;
 mod coder;
+pub mod open;
 mod planner;
 mod prompts;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod views;
 
 pub use briefing::Briefing;
 pub use coder::LlmCoder;
+pub use open::Player;
 pub use planner::LlmPlanner;
 pub use prompts::VERSION as PROMPTS_VERSION;
 

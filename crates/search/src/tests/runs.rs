@@ -337,3 +337,38 @@ fn plain_refinement_runs_without_a_tree_of_ideas() {
     // Never two open ideas at a time.
     assert!(state.closed.iter().all(|c| c.selection.frontier == 1));
 }
+
+/// Counts what it is told about silence.
+#[derive(Default)]
+struct Watcher(Mutex<Vec<Option<crate::Activity>>>);
+
+impl Observer for Watcher {
+    fn recorded(&self, _: &Recorded, _: &RunState) {}
+
+    fn stalled(&self, _seconds: f64, doing: Option<&crate::Activity>) {
+        self.0.lock().unwrap().push(doing.cloned());
+    }
+}
+
+#[test]
+fn silence_is_reported_with_what_is_waited_for() {
+    let toy = Toy::new();
+    let naive = toy.render(&Plan::default(), &toy::premises().facts).unwrap();
+    let watcher = Watcher::default();
+    let slow = Landscape {
+        after: Some(Box::new(|_, _, _| std::thread::sleep(std::time::Duration::from_millis(150)))),
+        ..Landscape::default()
+    };
+    let players = Players {
+        planner: &BuiltinPlanner::new(&toy),
+        coder: &BuiltinCoder::new(&toy),
+        evaluator: &slow,
+        observer: &watcher,
+        cancel: &Cancel::default(),
+    };
+    let mut config = toy::config(1);
+    config.budget.evaluations = 1;
+    start(&players, config, toy::premises(), Some((naive, None)), Journal::in_memory().unwrap()).unwrap();
+    let told = watcher.0.into_inner().unwrap();
+    assert!(told.iter().flatten().any(|a| matches!(a, crate::Activity::Judging { .. })), "{told:?}");
+}
