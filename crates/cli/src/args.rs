@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use ksearch_llm::Effort;
 
 /// Finds fast, proven kernels for Apple GPUs, on any machine.
 #[derive(Debug, Parser)]
@@ -36,6 +37,9 @@ pub struct Global {
     /// Folder with chip files that replace or extend the built-in ones.
     #[arg(long, global = true, value_name = "DIR", env = "KSEARCH_CHIPS")]
     pub chips: Option<PathBuf>,
+    /// Price table that replaces or extends the built-in one.
+    #[arg(long, global = true, value_name = "FILE", env = "KSEARCH_PRICES")]
+    pub prices: Option<PathBuf>,
     /// Folder that holds runs.
     #[arg(long, global = true, value_name = "DIR", env = "KSEARCH_RUNS", default_value = ".ksearch/runs")]
     pub runs: PathBuf,
@@ -72,6 +76,10 @@ pub enum Command {
         #[command(subcommand)]
         command: crate::commands::mamba::args::MambaCommand,
     },
+    /// Derive every decision of a run again from its journal, and say where it differs.
+    Replay(ReplayArgs),
+    /// Run a task under several settings and seeds, and compare what they reach.
+    Matrix(MatrixArgs),
     /// Show what this machine can do, and what is missing.
     Doctor,
     /// Print a completion script for a shell.
@@ -111,12 +119,65 @@ pub struct BudgetArgs {
     /// Stop once the baseline's time over the best time reaches this.
     #[arg(long, value_name = "RATIO")]
     pub target_ratio: Option<f64>,
+    /// Model tokens, both ways.
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<u64>,
+    /// Model cost in US dollars, by the price table.
+    #[arg(long, value_name = "USD")]
+    pub usd: Option<f64>,
+}
+
+/// Models in the roles. What is given for one role alone wins over what is given for both.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ModelArgs {
+    /// Model in both roles, e.g. gemini-3.5-pro-preview.
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Provider: gemini, openai, openai-chat, anthropic; by default the one the model's name suggests.
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Address of a compatible endpoint, e.g. http://localhost:11434/v1.
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// How hard models think: low, medium, high.
+    #[arg(long, value_name = "EFFORT")]
+    pub effort: Option<Effort>,
+    /// Sampling temperature; the provider's default where none is given.
+    #[arg(long, value_name = "T")]
+    pub temperature: Option<f64>,
+    /// Most tokens of one answer.
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u32>,
+    /// Planner's model.
+    #[arg(long, value_name = "MODEL")]
+    pub planner_model: Option<String>,
+    /// Planner's provider.
+    #[arg(long, value_name = "NAME")]
+    pub planner_provider: Option<String>,
+    /// Planner's effort.
+    #[arg(long, value_name = "EFFORT")]
+    pub planner_effort: Option<Effort>,
+    /// Planner's temperature.
+    #[arg(long, value_name = "T")]
+    pub planner_temperature: Option<f64>,
+    /// Coder's model.
+    #[arg(long, value_name = "MODEL")]
+    pub coder_model: Option<String>,
+    /// Coder's provider.
+    #[arg(long, value_name = "NAME")]
+    pub coder_provider: Option<String>,
+    /// Coder's effort.
+    #[arg(long, value_name = "EFFORT")]
+    pub coder_effort: Option<Effort>,
+    /// Coder's temperature.
+    #[arg(long, value_name = "T")]
+    pub coder_temperature: Option<f64>,
 }
 
 /// `ksearch search`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ksearch search attention\n  ksearch search selective_scan --target sim:m3-max --evaluations 120\n  ksearch search my_task.toml --seed 7 --json > result.json"
+    after_help = "Examples:\n  ksearch search attention\n  ksearch search selective_scan --target sim:m3-max --evaluations 120\n  ksearch search my_task.toml --seed 7 --json > result.json\n  ksearch search attention --planner llm --coder llm --model gemini-3.5-pro-preview\n  ksearch search attention --planner manual:questions --coder manual:questions\n\nKeys come from the environment (GEMINI_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY) and are never stored."
 )]
 pub struct SearchArgs {
     /// A task that ships, or a path to a task file.
@@ -130,12 +191,21 @@ pub struct SearchArgs {
     /// What it may use up.
     #[command(flatten)]
     pub budget: BudgetArgs,
-    /// Who chooses actions.
-    #[arg(long, default_value = "builtin")]
+    /// Who chooses actions: builtin, llm, manual:FOLDER, replay:RUN.
+    #[arg(long, default_value = "builtin", value_name = "WHO")]
     pub planner: String,
-    /// Who writes candidates.
-    #[arg(long, default_value = "builtin")]
+    /// Who writes candidates: builtin, llm, manual:FOLDER, replay:RUN.
+    #[arg(long, default_value = "builtin", value_name = "WHO")]
     pub coder: String,
+    /// Which models.
+    #[command(flatten)]
+    pub models: ModelArgs,
+    /// No tree of ideas: plain iterative refinement, as a control.
+    #[arg(long)]
+    pub no_world_model: bool,
+    /// Attempts in a row without progress that end the work on an action (the paper's K).
+    #[arg(long, value_name = "K")]
+    pub stagnation: Option<u32>,
     /// How the next action is chosen.
     #[arg(long, default_value = "default", value_parser = ["default", "paper", "random"])]
     pub policy: String,
@@ -280,4 +350,54 @@ pub struct ShowArgs {
     /// Print the tree of actions.
     #[arg(long)]
     pub tree: bool,
+    /// Print everything about this node of the tree, e.g. n12.
+    #[arg(long, value_name = "NODE")]
+    pub node: Option<String>,
+    /// Print how two candidates differ: nodes, beginnings of candidate ids, `naive` or `best`.
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    pub diff: Option<Vec<String>>,
+    /// Print the questions to models and their answers.
+    #[arg(long)]
+    pub transcript: bool,
+}
+
+/// `ksearch replay`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Nothing is asked, compiled or run. Built-in roles derive their answers again; models answer from the transcript, to the prompts as this program renders them.\n\nExample:\n  ksearch replay latest"
+)]
+pub struct ReplayArgs {
+    /// Which run: its name, its folder, or `latest`.
+    pub run: String,
+    /// Take the recorded answers of the roles as they are.
+    #[arg(long)]
+    pub answers: bool,
+}
+
+/// `ksearch matrix`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Runs share verdicts: a candidate is judged once for all of them. Nothing is written to the runs folder.\n\nExample:\n  ksearch matrix attention --policy default,paper,random --seeds 5 --evaluations 60 --at 20,60"
+)]
+pub struct MatrixArgs {
+    /// A task that ships, or a path to a task file.
+    pub task: String,
+    /// Where to run.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// Policies to compare; `refinement` is the control without a tree.
+    #[arg(long, value_delimiter = ',', default_value = "default,paper,random")]
+    pub policy: Vec<String>,
+    /// Seeds per setting.
+    #[arg(long, default_value_t = 5)]
+    pub seeds: u64,
+    /// Evaluations per run.
+    #[arg(long, default_value_t = 60)]
+    pub evaluations: u32,
+    /// Where to compare, in evaluations.
+    #[arg(long, value_delimiter = ',', default_value = "20,60")]
+    pub at: Vec<u32>,
+    /// Values of K (attempts without progress that end the work on an action).
+    #[arg(long, value_delimiter = ',', default_value = "3")]
+    pub stagnation: Vec<u32>,
 }

@@ -6,6 +6,7 @@ mod context;
 mod exit;
 mod printer;
 mod progress;
+mod roles;
 mod session;
 mod show_source;
 

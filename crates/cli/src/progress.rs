@@ -62,6 +62,16 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// What is going on, in a few words.
+fn doing(activity: &Activity) -> String {
+    match activity {
+        Activity::Planning { purpose } => format!("planning ({purpose})"),
+        Activity::Coding { attempt, step, .. } => format!("coding (attempt {attempt}, {step})"),
+        Activity::Judging { stage, .. } => format!("judging ({})", stage.name()),
+        Activity::Sweeping { done, total, .. } => format!("sweeping tunables {done}/{total}"),
+    }
+}
+
 impl Observer for Progress {
     fn recorded(&self, event: &Recorded, state: &RunState) {
         let Ok(mut last) = self.last.lock() else { return };
@@ -88,12 +98,14 @@ impl Observer for Progress {
 
     fn activity(&self, activity: &Activity) {
         let Ok(mut last) = self.last.lock() else { return };
-        last.activity = match activity {
-            Activity::Planning { purpose } => format!("planning ({purpose})"),
-            Activity::Coding { attempt, step, .. } => format!("coding (attempt {attempt}, {step})"),
-            Activity::Judging { stage, .. } => format!("judging ({})", stage.name()),
-            Activity::Sweeping { done, total, .. } => format!("sweeping tunables {done}/{total}"),
-        };
+        last.activity = doing(activity);
+        self.draw(&last);
+    }
+
+    fn stalled(&self, seconds: f64, activity: Option<&Activity>) {
+        let Ok(mut last) = self.last.lock() else { return };
+        let what = activity.map_or_else(|| "nothing".to_owned(), doing);
+        last.activity = format!("{what}, waiting for {}", duration(seconds));
         self.draw(&last);
     }
 }

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context as _, Result, bail};
 use comfy_table::{Table, presets};
 use ksearch_judge::Judge;
+use ksearch_device::TargetId;
 use ksearch_search::coder;
+use ksearch_search::llm::Briefing;
 use ksearch_search::{
-    BuiltinCoder, BuiltinPlanner, Cancel, Facts, Generator, Journal, Players, Premises, RunLock, RunState, RunSummary,
+    Cancel, Facts, Generator, Journal, Players, Premises, RunLock, RunState, RunSummary,
     RunView, SearchConfig, SearchError, Stop,
 };
 use ksearch_task::Task;
@@ -19,33 +21,55 @@ use crate::context::{self, show_figure};
 use crate::exit::{self, Outcome};
 use crate::printer::{Printer, Tone};
 use crate::progress::{Progress, duration};
+use crate::roles::Roles;
 
 /// Everything a search needs besides its journal.
 pub struct Session {
     judge: Judge,
-    generator: Box<dyn Generator>,
+    generator: Option<Box<dyn Generator>>,
+    config: SearchConfig,
+    global: Global,
     cancel: Cancel,
+}
+
+/// What models are told of the task and target of a run.
+pub fn briefing(config: &SearchConfig, premises: &Premises) -> Result<Briefing> {
+    let task = context::task(&config.task)?;
+    let language = config.target.parse::<TargetId>()?.language();
+    Ok(Briefing::new(&task, &config.target, &premises.facts.chip, language, None))
 }
 
 impl Session {
     /// Sets up task, target and roles as `config` names them.
     pub fn new(global: &Global, config: &SearchConfig) -> Result<Self> {
-        for (role, name) in [("planner", &config.planner), ("coder", &config.coder)] {
-            if name != "builtin" {
-                bail!("--{role} {name}: only `builtin` is available in this version");
-            }
-        }
         let task: Arc<Task> = context::task(&config.task)?;
         let target = context::target(global, &config.target)?;
-        let Some(generator) = coder::generator(&task.name) else {
-            let known: Vec<_> = coder::generators().iter().map(|g| g.task()).collect();
-            bail!(
-                "the built-in coder knows no strategies for task `{}` (it knows {}); judge your own kernels with `ksearch eval`",
-                task.name,
-                known.join(", ")
-            );
+        let generator = coder::generator(&task.name);
+        let session = Self {
+            judge: Judge::new(task, target),
+            generator,
+            config: config.clone(),
+            global: global.clone(),
+            cancel: interruptible()?,
         };
-        Ok(Self { judge: Judge::new(task, target), generator, cancel: interruptible()? })
+        // Found out before a run is made.
+        session.roles()?;
+        Ok(session)
+    }
+
+    fn roles(&self) -> Result<Roles<'_>> {
+        let briefing = briefing(&self.config, &self.premises())?;
+        Roles::open(&self.global, &self.config, self.generator.as_deref(), &briefing)
+    }
+
+    /// The judge of the task on the target.
+    pub fn judge(&self) -> &Judge {
+        &self.judge
+    }
+
+    /// The user's request to stop.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
     }
 
     /// Name of the task.
@@ -76,12 +100,11 @@ impl Session {
         printer: Printer,
         go: impl FnOnce(&Players<'_>) -> Result<RunState, SearchError>,
     ) -> Result<Outcome> {
-        let planner = BuiltinPlanner::new(&*self.generator);
-        let coder = BuiltinCoder::new(&*self.generator);
+        let roles = self.roles()?;
         let progress = Progress::new(printer, evaluations);
         let players = Players {
-            planner: &planner,
-            coder: &coder,
+            planner: &*roles.planner,
+            coder: &*roles.coder,
             evaluator: &self.judge,
             observer: &progress,
             cancel: &self.cancel,
@@ -120,7 +143,11 @@ impl Session {
         let plan = ksearch_search::Plan::default();
         let naive = match &self.judge.task().naive {
             Some(candidate) => Some((candidate.clone(), Some(plan))),
-            None => self.generator.render(&plan, &premises.facts).ok().map(|c| (c, Some(plan))),
+            None => self
+                .generator
+                .as_ref()
+                .and_then(|g| g.render(&plan, &premises.facts).ok())
+                .map(|c| (c, Some(plan))),
         };
         ksearch_search::start(players, config, premises, naive, journal)
     }
@@ -151,6 +178,12 @@ pub fn widen(config: &mut SearchConfig, budget: &BudgetArgs) {
     }
     if budget.plateau.is_some() {
         config.budget.plateau = budget.plateau;
+    }
+    if budget.tokens.is_some() {
+        config.budget.tokens = budget.tokens;
+    }
+    if budget.usd.is_some() {
+        config.budget.usd = budget.usd;
     }
     if budget.target_ratio.is_some() {
         config.budget.target_ratio = budget.target_ratio;
@@ -227,7 +260,31 @@ pub fn show(summary: &RunSummary, printer: Printer) -> Result<()> {
     if let Some(file) = &best.file {
         printer.line(format!("file       {}", file.display()))?;
     }
-    Ok(())
+    ledger(summary, printer)
+}
+
+/// What models were asked and cost, where any were.
+fn ledger(summary: &RunSummary, printer: Printer) -> Result<()> {
+    if summary.ledger.values().all(|l| l.exchanges == 0) {
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(["role", "requests", "failed", "exchanges", "tokens in", "tokens out", "USD", "waited"]);
+    for (role, l) in &summary.ledger {
+        let usd = if l.unpriced == l.exchanges { "price not known".to_owned() } else { format!("{:.2}", l.usd) };
+        table.add_row([
+            role.clone(),
+            l.calls.to_string(),
+            l.failures.to_string(),
+            l.exchanges.to_string(),
+            l.tokens_in.to_string(),
+            l.tokens_out.to_string(),
+            usd,
+            duration(l.seconds),
+        ]);
+    }
+    printer.line("")?;
+    Ok(printer.line(table)?)
 }
 
 fn ratio(value: Option<f64>) -> String {

@@ -32,3 +32,17 @@ impl Evaluator for Judge {
         Self::judge(self, candidate, stage, seed)
     }
 }
+
+impl<E: Evaluator + ?Sized> Evaluator for &E {
+    fn check(&self, candidate: &Candidate) -> Option<Verdict> {
+        (**self).check(candidate)
+    }
+
+    fn judge(&self, candidate: &Candidate, stage: Stage, seed: u64) -> Verdict {
+        (**self).judge(candidate, stage, seed)
+    }
+
+    fn lanes(&self) -> usize {
+        (**self).lanes()
+    }
+}

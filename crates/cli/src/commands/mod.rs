@@ -6,6 +6,8 @@ mod doctor;
 mod eval;
 pub mod mamba;
 mod man;
+mod matrix;
+mod replay;
 mod resume;
 mod run;
 mod runs;
@@ -35,6 +37,8 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Resume(args) => resume::run(&args, global, printer),
         Command::Runs => runs::run(global, printer),
         Command::Show(args) => show::run(&args, global, printer),
+        Command::Replay(args) => replay::run(&args, global, printer),
+        Command::Matrix(args) => matrix::run(&args, global, printer),
         Command::Check(args) => check::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),
     }

@@ -8,6 +8,7 @@ use crate::args::{Global, SearchArgs};
 use crate::context;
 use crate::exit::Outcome;
 use crate::printer::Printer;
+use crate::roles;
 use crate::session::{self, Session};
 
 /// Searches and shows what was found.
@@ -22,6 +23,13 @@ pub fn run(args: &SearchArgs, global: &Global, printer: Printer) -> Result<Outco
         policy: policy(&args.policy),
         ..SearchConfig::default()
     };
+    if args.no_world_model {
+        "refinement".clone_into(&mut config.planner);
+    }
+    if let Some(k) = args.stagnation {
+        config.stagnation = k;
+    }
+    roles::choose(&mut config, &args.models);
     session::widen(&mut config, &args.budget);
     let session = Session::new(global, &config)?;
     let store = RunStore::new(&global.runs);

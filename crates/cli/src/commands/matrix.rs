@@ -1,0 +1,127 @@
+//! `ksearch matrix`: one task under several settings and seeds, and what they reach after so many evaluations.
+
+use anyhow::{Result, bail};
+use comfy_table::{Table, presets};
+use ksearch_search::builtin::Refinement;
+use ksearch_search::matrix::{Mean, Shared, evaluations_to, mean, speedup_after};
+use ksearch_search::{BuiltinCoder, BuiltinPlanner, Journal, Planner, Players, RunState, SearchConfig, Silent, coder};
+use ksearch_world::PolicyConfig;
+
+use crate::args::{Global, MatrixArgs};
+use crate::context;
+use crate::exit::Outcome;
+use crate::printer::Printer;
+use crate::session::Session;
+
+/// One setting.
+struct Arm {
+    name: String,
+    refinement: bool,
+    policy: PolicyConfig,
+    stagnation: u32,
+}
+
+/// Runs the matrix and prints the table.
+pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outcome> {
+    let base = SearchConfig {
+        task: context::stable_task_name(&args.task),
+        target: args.target.target.clone(),
+        ..SearchConfig::default()
+    };
+    let session = Session::new(global, &base)?;
+    let Some(generator) = coder::generator(session.task_name()) else {
+        bail!("a matrix needs the built-in roles, and they do not know task `{}`", session.task_name());
+    };
+    let judge = Shared::new(session.judge(), 0);
+    let mut rows = Vec::new();
+    for arm in arms(args)? {
+        let mut states: Vec<RunState> = Vec::new();
+        for seed in 0..args.seeds {
+            let mut config = SearchConfig { seed, policy: arm.policy, stagnation: arm.stagnation, ..base.clone() };
+            config.budget.evaluations = args.evaluations;
+            config.budget.floor_fraction = None;
+            // The last phase says nothing about how a search got there.
+            config.finalists = 1;
+            let planner: Box<dyn Planner> = if arm.refinement {
+                Box::new(Refinement::new(Some(generator.catalogue())))
+            } else {
+                Box::new(BuiltinPlanner::new(&*generator))
+            };
+            let players = Players {
+                planner: &*planner,
+                coder: &BuiltinCoder::new(&*generator),
+                evaluator: &judge,
+                observer: &Silent,
+                cancel: session.cancel(),
+            };
+            let state = session.start(config, &players, Journal::in_memory()?)?;
+            if session.cancel().is_cancelled() {
+                return Ok(Outcome::Interrupted);
+            }
+            printer.note(format!(
+                "{} seed {seed}: {} ({} verdicts so far)",
+                arm.name,
+                state.best().and_then(|b| b.speedup).map_or_else(|| "nothing passed".to_owned(), |s| format!("{s:.2}x naive")),
+                judge.judged()
+            ));
+            states.push(state);
+        }
+        rows.push((arm, states));
+    }
+    show(args, &rows, printer)?;
+    Ok(Outcome::Success)
+}
+
+fn arms(args: &MatrixArgs) -> Result<Vec<Arm>> {
+    let mut arms = Vec::new();
+    for policy in &args.policy {
+        for k in &args.stagnation {
+            let refinement = policy == "refinement";
+            let kind = if refinement { "default" } else { policy.as_str() };
+            let kind = kind.parse().map_err(|e: String| anyhow::anyhow!("--policy: {e}"))?;
+            let name = if args.stagnation.len() > 1 { format!("{policy} K={k}") } else { policy.clone() };
+            let policy = PolicyConfig { kind, ..PolicyConfig::default() };
+            arms.push(Arm { name, refinement, policy, stagnation: *k });
+        }
+    }
+    Ok(arms)
+}
+
+fn show(args: &MatrixArgs, rows: &[(Arm, Vec<RunState>)], printer: Printer) -> Result<()> {
+    let at = |states: &[RunState], n: u32| mean(&states.iter().filter_map(|s| speedup_after(s, n)).collect::<Vec<_>>());
+    let mut table = Table::new();
+    let mut header = vec!["setting".to_owned()];
+    header.extend(args.at.iter().map(|n| format!("speedup after {n}")));
+    header.push("evaluations to 95% of the best".into());
+    table.load_style(presets::NOTHING).set_header(header);
+    // The best that any run reached, as the common goal.
+    let top = rows
+        .iter()
+        .flat_map(|(_, s)| s)
+        .filter_map(|s| s.best().and_then(|b| b.speedup))
+        .fold(1.0, f64::max);
+    let mut objects = Vec::new();
+    for (arm, states) in rows {
+        let points: Vec<Option<Mean>> = args.at.iter().map(|n| at(states, *n)).collect();
+        let reached: Vec<Option<u32>> = states.iter().map(|s| evaluations_to(s, 0.95 * top)).collect();
+        let mut row = vec![arm.name.clone()];
+        row.extend(points.iter().map(|m| m.map_or_else(String::new, interval)));
+        row.push(reached.iter().map(|r| r.map_or_else(|| "-".to_owned(), |n| n.to_string())).collect::<Vec<_>>().join(" "));
+        table.add_row(row);
+        objects.push(serde_json::json!({
+            "setting": arm.name, "at": args.at, "speedup": points, "evaluations_to_95_percent": reached,
+            "runs": states.iter().map(|s| s.improvements.iter().map(|i| (i.evaluations, i.speedup)).collect::<Vec<_>>()).collect::<Vec<_>>(),
+        }));
+    }
+    printer.line(format!(
+        "{} on {}: speedup over the naive kernel (derived from times on that target), geometric mean and 95% interval over {} seeds",
+        args.task, args.target.target, args.seeds
+    ))?;
+    printer.line("")?;
+    printer.line(table)?;
+    Ok(printer.object(&serde_json::json!({ "task": args.task, "target": args.target.target, "seeds": args.seeds, "top": top, "settings": objects }))?)
+}
+
+fn interval(m: Mean) -> String {
+    if m.count < 2 { format!("{:.2}x", m.mean) } else { format!("{:.2}x [{:.2}, {:.2}]", m.mean, m.low, m.high) }
+}

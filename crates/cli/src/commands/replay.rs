@@ -1,0 +1,50 @@
+//! `ksearch replay`: derives every decision of a run again and says where it differs.
+
+use anyhow::Result;
+use ksearch_search::RunStore;
+use ksearch_search::replay::replay;
+
+use crate::args::{Global, ReplayArgs};
+use crate::exit::Outcome;
+use crate::printer::{Printer, Tone};
+use crate::roles::Roles;
+use crate::session;
+
+/// Replays and reports.
+pub fn run(args: &ReplayArgs, global: &Global, printer: Printer) -> Result<Outcome> {
+    let view = RunStore::new(&global.runs).open(&args.run)?;
+    let events = view.events()?;
+    let config = &view.state.config;
+    let generator = ksearch_search::coder::generator(&view.state.premises.facts.task);
+    let replayed = if args.answers {
+        replay(&events, None, None)?
+    } else {
+        let briefing = session::briefing(config, &view.state.premises)?;
+        let roles = Roles::rehearse(config, &events, generator.as_deref(), &briefing)?;
+        replay(&events, Some(&*roles.planner), Some(&*roles.coder))?
+    };
+    let (same, all) = (replayed.same, replayed.decisions);
+    printer.object(&serde_json::json!({
+        "run": view.name, "decisions": all, "same": same, "difference": replayed.difference.as_ref().map(|d| serde_json::json!({
+            "seq": d.seq, "paths": d.paths, "recorded": d.recorded, "derived": d.derived})),
+    }))?;
+    let Some(difference) = &replayed.difference else {
+        printer.line(format!("{} all {all} decisions of {} are the same", Tone::Good.paint("same"), view.name))?;
+        return Ok(Outcome::Success);
+    };
+    let place = difference.seq.map_or_else(|| "after the end".to_owned(), |s| format!("at event {s}"));
+    printer.line(format!("{} {place}, after {same} of {all} decisions", Tone::Bad.paint("differs")))?;
+    for path in difference.paths.iter().take(10) {
+        let at = |v: &Option<serde_json::Value>| {
+            v.as_ref().and_then(|v| v.pointer(path)).map_or_else(|| "nothing".to_owned(), ToString::to_string)
+        };
+        printer.line(format!("  {path}: recorded {}, derived {}", at(&difference.recorded), at(&difference.derived)))?;
+    }
+    let kind = |v: &Option<serde_json::Value>| {
+        v.as_ref().and_then(|v| v.get("kind")?.as_str().map(str::to_owned)).unwrap_or_else(|| "nothing".to_owned())
+    };
+    if difference.paths.is_empty() {
+        printer.line(format!("  recorded {}, derived {}", kind(&difference.recorded), kind(&difference.derived)))?;
+    }
+    Ok(Outcome::No)
+}
