@@ -76,6 +76,8 @@ pub enum Command {
         #[command(subcommand)]
         command: crate::commands::mamba::args::MambaCommand,
     },
+    /// Write a run's tree and candidates in the original K-Search's formats.
+    Export(ExportArgs),
     /// Derive every decision of a run again from its journal, and say where it differs.
     Replay(ReplayArgs),
     /// Run a task under several settings and seeds, and compare what they reach.
@@ -177,7 +179,7 @@ pub struct ModelArgs {
 /// `ksearch search`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ksearch search attention\n  ksearch search selective_scan --target sim:m3-max --evaluations 120\n  ksearch search my_task.toml --seed 7 --json > result.json\n  ksearch search attention --planner llm --coder llm --model gemini-3.5-pro-preview\n  ksearch search attention --planner manual:questions --coder manual:questions\n\nKeys come from the environment (GEMINI_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY) and are never stored."
+    after_help = "Examples:\n  ksearch search attention\n  ksearch search selective_scan --target sim:m3-max --evaluations 120\n  ksearch search my_task.toml --seed 7 --json > result.json\n  ksearch search attention --planner llm --coder llm --model gemini-3.5-pro-preview\n  ksearch search attention --planner manual:questions --coder manual:questions\n\nWith manual:FOLDER each question appears in the folder as NNNN-ROLE-STEP-HASH.request.md and .request.json; put the answer beside it as NNNN-ROLE-STEP-HASH.answer.md (or .json, .txt).\n\nKeys come from the environment (GEMINI_API_KEY, OPENAI_API_KEY, ANTHROPIC_API_KEY) and are never stored."
 )]
 pub struct SearchArgs {
     /// A task that ships, or a path to a task file.
@@ -200,6 +202,15 @@ pub struct SearchArgs {
     /// Which models.
     #[command(flatten)]
     pub models: ModelArgs,
+    /// A Markdown file that models are shown in every prompt: what is known of the hardware and of this kind of kernel.
+    #[arg(long, value_name = "FILE")]
+    pub context: Option<PathBuf>,
+    /// A kernel to go on from: a source file with its launch recipe, or a solution JSON.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// A tree to start with: a `world_model.json` of this program or of the original K-Search.
+    #[arg(long, value_name = "FILE")]
+    pub world_model: Option<PathBuf>,
     /// No tree of ideas: plain iterative refinement, as a control.
     #[arg(long)]
     pub no_world_model: bool,
@@ -361,10 +372,22 @@ pub struct ShowArgs {
     pub transcript: bool,
 }
 
+/// `ksearch export`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Writes world_model.json, solution_db.jsonl (every candidate that was judged) and solutions/ID.json (those attached to the tree).\n\nExample:\n  ksearch export latest attention-export\n  ksearch search attention --world-model attention-export/world_model.json"
+)]
+pub struct ExportArgs {
+    /// Which run: its name, its folder, or `latest`.
+    pub run: String,
+    /// Folder to write into; made where it is missing.
+    pub dir: PathBuf,
+}
+
 /// `ksearch replay`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Nothing is asked, compiled or run. Built-in roles derive their answers again; models answer from the transcript, to the prompts as this program renders them.\n\nExample:\n  ksearch replay latest"
+    after_help = "Nothing is asked, compiled or run. Built-in roles derive their answers again; models answer from the transcript to the prompts as this program renders them; where it words a prompt differently from the program that recorded it, it says so and takes the answer that was given.\n\nExample:\n  ksearch replay latest"
 )]
 pub struct ReplayArgs {
     /// Which run: its name, its folder, or `latest`.

@@ -22,7 +22,7 @@ pub fn choose(config: &mut SearchConfig, args: &ModelArgs) {
             max_tokens: args.max_tokens,
         },
     };
-    if config.planner == "llm" {
+    if asks(&config.planner) {
         config.planner_model = Some(model(
             &args.planner_model,
             &args.planner_provider,
@@ -30,7 +30,7 @@ pub fn choose(config: &mut SearchConfig, args: &ModelArgs) {
             args.planner_temperature.or(args.temperature),
         ));
     }
-    if config.coder == "llm" {
+    if asks(&config.coder) {
         config.coder_model = Some(model(
             &args.coder_model,
             &args.coder_provider,
@@ -38,6 +38,11 @@ pub fn choose(config: &mut SearchConfig, args: &ModelArgs) {
             args.coder_temperature.or(args.temperature),
         ));
     }
+}
+
+/// Is someone asked who has a name? Whoever answers by hand may be named with `--model`, for the record.
+fn asks(player: &str) -> bool {
+    matches!(player.parse(), Ok(Player::Model | Player::Manual(_)))
 }
 
 /// The two roles.
@@ -72,8 +77,15 @@ impl<'a> Roles<'a> {
         let only = matches!(config.coder.parse(), Ok(Player::Builtin));
         let planner: Box<dyn Planner + 'a> = match config.planner.parse().map_err(|e: String| anyhow!(e))? {
             Player::Builtin => Box::new(BuiltinPlanner::new(known(generator)?)),
-            Player::Refinement => Box::new(Refinement::new(only.then(|| known(generator)).transpose()?.map(Generator::catalogue))),
-            _ => Box::new(LlmPlanner::new(client("planner"), briefing.clone(), generator.map(Generator::catalogue), only)),
+            Player::Refinement => {
+                Box::new(Refinement::new(only.then(|| known(generator)).transpose()?.map(Generator::catalogue)))
+            }
+            _ => Box::new(LlmPlanner::new(
+                client("planner"),
+                briefing.clone(),
+                generator.map(Generator::catalogue),
+                only,
+            )),
         };
         let coder: Box<dyn Coder + 'a> = if only {
             Box::new(BuiltinCoder::new(known(generator)?))
@@ -103,8 +115,12 @@ impl<'a> Roles<'a> {
         };
         let coder: Box<dyn Coder + 'a> = match coder {
             Player::Builtin => Box::new(BuiltinCoder::new(known(generator)?)),
-            Player::Refinement => bail!("--coder: refinement is a way to plan; use builtin, llm, manual:FOLDER or replay:RUN"),
-            other => Box::new(LlmCoder::new(client(global, other, config.coder_model.as_ref(), "coder")?, briefing.clone())),
+            Player::Refinement => {
+                bail!("--coder: refinement is a way to plan; use builtin, llm, manual:FOLDER or replay:RUN")
+            }
+            other => {
+                Box::new(LlmCoder::new(client(global, other, config.coder_model.as_ref(), "coder")?, briefing.clone()))
+            }
         };
         Ok(Self { planner, coder })
     }
@@ -126,13 +142,17 @@ fn known(generator: Option<&dyn Generator>) -> Result<&dyn Generator> {
 fn client(global: &Global, player: &Player, model: Option<&RoleModel>, role: &str) -> Result<Client> {
     let limits = Limits::default();
     match player {
-        Player::Manual(folder) => Ok(open::manual(folder.clone(), limits)),
+        Player::Manual(folder) => {
+            let who = model.map(|m| m.settings.model.clone()).unwrap_or_default();
+            Ok(open::manual(folder.clone(), who, limits))
+        }
         Player::Replay(run) => {
             let events = RunStore::new(&global.runs).open(run)?.events()?;
             Ok(open::recorded(&events, role, limits, prices(global)?))
         }
         Player::Model => {
-            let model = model.with_context(|| format!("--{role} llm needs --model, e.g. --model gemini-3.5-pro-preview"))?;
+            let model =
+                model.with_context(|| format!("--{role} llm needs --model, e.g. --model gemini-3.5-pro-preview"))?;
             open::client(model, key, limits, prices(global)?).map_err(|e| anyhow!("--{role} llm: {e}"))
         }
         Player::Builtin | Player::Refinement => bail!("--{role}: no model is asked"),

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result, bail};
 use comfy_table::{Table, presets};
-use ksearch_judge::Judge;
 use ksearch_device::TargetId;
+use ksearch_judge::Judge;
 use ksearch_search::coder;
 use ksearch_search::llm::Briefing;
 use ksearch_search::{
-    Cancel, Facts, Generator, Journal, Players, Premises, RunLock, RunState, RunSummary,
-    RunView, SearchConfig, SearchError, Stop,
+    Cancel, Facts, Generator, Journal, Kernels, Players, Premises, RunLock, RunState, RunSummary, RunView,
+    SearchConfig, SearchError, Stop,
 };
-use ksearch_task::Task;
+use ksearch_task::{Candidate, Task};
 
 use crate::args::{BudgetArgs, Global};
 use crate::context::{self, show_figure};
@@ -23,11 +23,23 @@ use crate::printer::{Printer, Tone};
 use crate::progress::{Progress, duration};
 use crate::roles::Roles;
 
+/// What the user brings along.
+#[derive(Clone, Debug, Default)]
+pub struct Material {
+    /// Text of the context pack.
+    pub context: Option<String>,
+    /// A kernel to go on from.
+    pub given: Option<Candidate>,
+    /// A tree to start with.
+    pub tree: Option<serde_json::Value>,
+}
+
 /// Everything a search needs besides its journal.
 pub struct Session {
     judge: Judge,
     generator: Option<Box<dyn Generator>>,
     config: SearchConfig,
+    material: Material,
     global: Global,
     cancel: Cancel,
 }
@@ -36,12 +48,12 @@ pub struct Session {
 pub fn briefing(config: &SearchConfig, premises: &Premises) -> Result<Briefing> {
     let task = context::task(&config.task)?;
     let language = config.target.parse::<TargetId>()?.language();
-    Ok(Briefing::new(&task, &config.target, &premises.facts.chip, language, None))
+    Ok(Briefing::new(&task, &config.target, &premises.facts.chip, language, premises.context.clone()))
 }
 
 impl Session {
     /// Sets up task, target and roles as `config` names them.
-    pub fn new(global: &Global, config: &SearchConfig) -> Result<Self> {
+    pub fn new(global: &Global, config: &SearchConfig, material: Material) -> Result<Self> {
         let task: Arc<Task> = context::task(&config.task)?;
         let target = context::target(global, &config.target)?;
         let generator = coder::generator(&task.name);
@@ -49,6 +61,7 @@ impl Session {
             judge: Judge::new(task, target),
             generator,
             config: config.clone(),
+            material,
             global: global.clone(),
             cancel: interruptible()?,
         };
@@ -89,6 +102,9 @@ impl Session {
             floor: self.judge.floor(),
             naive: None,
             versions,
+            given: None,
+            tree: self.material.tree.clone(),
+            context: self.material.context.clone(),
         }
     }
 
@@ -143,13 +159,12 @@ impl Session {
         let plan = ksearch_search::Plan::default();
         let naive = match &self.judge.task().naive {
             Some(candidate) => Some((candidate.clone(), Some(plan))),
-            None => self
-                .generator
-                .as_ref()
-                .and_then(|g| g.render(&plan, &premises.facts).ok())
-                .map(|c| (c, Some(plan))),
+            None => {
+                self.generator.as_ref().and_then(|g| g.render(&plan, &premises.facts).ok()).map(|c| (c, Some(plan)))
+            }
         };
-        ksearch_search::start(players, config, premises, naive, journal)
+        let kernels = Kernels { naive, given: self.material.given.clone() };
+        ksearch_search::start(players, config, premises, kernels, journal)
     }
 }
 
@@ -269,7 +284,16 @@ fn ledger(summary: &RunSummary, printer: Printer) -> Result<()> {
         return Ok(());
     }
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["role", "requests", "failed", "exchanges", "tokens in", "tokens out", "USD", "waited"]);
+    table.load_style(presets::NOTHING).set_header([
+        "role",
+        "requests",
+        "failed",
+        "exchanges",
+        "tokens in",
+        "tokens out",
+        "USD",
+        "waited",
+    ]);
     for (role, l) in &summary.ledger {
         let usd = if l.unpriced == l.exchanges { "price not known".to_owned() } else { format!("{:.2}", l.usd) };
         table.add_row([

@@ -90,13 +90,8 @@ fn main() {
     let path = folder.path().join("journal.db");
     let began = Instant::now();
     let judge = Landscape::default();
-    let players = Players {
-        planner: &planner,
-        coder: &coder,
-        evaluator: &judge,
-        observer: &Silent,
-        cancel: &Cancel::default(),
-    };
+    let players =
+        Players { planner: &planner, coder: &coder, evaluator: &judge, observer: &Silent, cancel: &Cancel::default() };
     let journal = Journal::create(&path).unwrap();
     let state = start(&players, config, toy::premises(), Some((naive, Some(Plan::default()))), journal).unwrap();
     let whole = began.elapsed();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use ksearch_judge::Status;
 use ksearch_task::{Candidate, CandidateId};
-use ksearch_world::{Edit, EditScript, Failure, NodeId, Outcome, Patch, PolicyConfig, WorldEvent, policy};
+use ksearch_world::{Edit, EditLimits, EditScript, Failure, NodeId, Outcome, Patch, PolicyConfig, WorldEvent, policy};
 
 use crate::config::SearchConfig;
 use crate::cycle;
@@ -30,6 +30,8 @@ const UNAVAILABLE_LIMIT: u32 = 3;
 const BARREN_LIMIT: u32 = 2;
 /// After so long without anything happening, observers are told what is waited for.
 const QUIET: Duration = if cfg!(test) { Duration::from_millis(40) } else { Duration::from_secs(30) };
+/// Who is named as the author of the user's kernel and its action.
+const GIVEN: &str = "given";
 /// The frontier is thin below this.
 const THIN: usize = 3;
 
@@ -63,10 +65,26 @@ pub fn start(
     players: &Players<'_>,
     config: SearchConfig,
     premises: Premises,
-    naive: Option<(Candidate, Option<Plan>)>,
+    kernels: impl Into<Kernels>,
     journal: Journal,
 ) -> Result<RunState, SearchError> {
-    Ok(start_keeping(players, config, premises, naive, journal)?.0)
+    Ok(start_keeping(players, config, premises, kernels.into(), journal)?.0)
+}
+
+/// The kernels a run begins with.
+#[derive(Clone, Debug, Default)]
+pub struct Kernels {
+    /// The one that speedups refer to, the root of the tree, with its plan where a generator rendered it. Without it the
+    /// first candidates are written from the specification.
+    pub naive: Option<(Candidate, Option<Plan>)>,
+    /// One of the user's, to go on from.
+    pub given: Option<Candidate>,
+}
+
+impl From<Option<(Candidate, Option<Plan>)>> for Kernels {
+    fn from(naive: Option<(Candidate, Option<Plan>)>) -> Self {
+        Self { naive, given: None }
+    }
 }
 
 /// [`start`] that gives the journal back.
@@ -74,18 +92,20 @@ pub(crate) fn start_keeping(
     players: &Players<'_>,
     config: SearchConfig,
     mut premises: Premises,
-    naive: Option<(Candidate, Option<Plan>)>,
+    Kernels { naive, given }: Kernels,
     mut journal: Journal,
 ) -> Result<(RunState, Journal), SearchError> {
     premises.naive = naive.as_ref().map(|(c, _)| c.id());
+    premises.given = given.as_ref().map(Candidate::id).filter(|g| Some(g) != premises.naive.as_ref());
     let mut events = vec![Event::Started { config, premises }];
-    if let Some((candidate, plan)) = naive {
+    let naive = naive.map(|(candidate, plan)| (candidate, plan, "naive"));
+    for (candidate, plan, by) in naive.into_iter().chain(given.map(|c| (c, None, GIVEN))) {
         events.push(Event::Candidate {
             id: candidate.id(),
             content: Content::Whole { candidate: Box::new(candidate) },
             plan,
             parent: None,
-            by: "naive".to_owned(),
+            by: by.to_owned(),
             cycle: 0,
         });
     }
@@ -126,6 +146,7 @@ pub(crate) fn resume_keeping(
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
     Seed(CandidateId),
+    Give(CandidateId),
     Plan(PlanPurpose),
     Begin { allowance: u32 },
     Close(u32),
@@ -140,14 +161,21 @@ fn next(state: &RunState, elapsed_s: f64) -> Step {
         return Step::Leave;
     }
     if state.unavailable >= UNAVAILABLE_LIMIT {
-        let message =
-            "a model could not be reached, several times in a row; see the last call in the journal".to_owned();
+        let message = format!(
+            "a model could not be asked, {} times in a row; the last time: {}",
+            state.unavailable, state.unavailable_why
+        );
         return Step::Stop(Stop::RoleUnavailable { message });
     }
     if let Some(naive) = &state.premises.naive
         && state.world.root().outcome().is_none()
     {
         return Step::Seed(naive.clone());
+    }
+    if let Some(given) = &state.premises.given
+        && !state.world.nodes().any(|n| n.by == GIVEN)
+    {
+        return Step::Give(given.clone());
     }
     let oldest = state.open.keys().next().copied();
     if state.stop.is_some() {
@@ -169,7 +197,9 @@ fn next(state: &RunState, elapsed_s: f64) -> Step {
     let frontier = state.world.frontier().count();
     let best_has_child =
         state.world.best().is_none_or(|b| state.world.children(b.id).any(|c| state.world.on_frontier(c)));
-    if (frontier < THIN || !best_has_child) && state.barren == 0 && state.open.is_empty() {
+    // Asked a moment ago and nothing tried since: it would say the same.
+    let news = state.asked_at != Some(state.closed.len());
+    if (frontier < THIN || !best_has_child) && news && state.barren == 0 && state.open.is_empty() {
         return Step::Plan(PlanPurpose::Propose);
     }
     if frontier > 0 {
@@ -258,6 +288,7 @@ fn drive(players: &Players<'_>, journal: Journal, state: RunState) -> Result<(Ru
                 Step::Leave => return Ok(()),
                 Step::Stop(reason) => recorder.record(vec![Event::Stopped { reason }])?,
                 Step::Seed(naive) => seed(&recorder, &naive)?,
+                Step::Give(given) => give(&recorder, &given)?,
                 Step::Plan(purpose) => plan(&recorder, players.planner, &purpose)?,
                 Step::Begin { allowance } => begin(&recorder, allowance)?,
                 Step::Close(cycle) => {
@@ -292,8 +323,8 @@ fn drive(players: &Players<'_>, journal: Journal, state: RunState) -> Result<(Ru
     Ok(recorder.finish())
 }
 
-/// Judges the candidate the search starts from.
-fn seed(recorder: &Recorder<'_>, id: &CandidateId) -> Result<(), Abort> {
+/// Judges a candidate the search starts from; a failure ends the run.
+fn first(recorder: &Recorder<'_>, id: &CandidateId) -> Result<Result<Outcome, Stop>, Abort> {
     let Some(record) = recorder.look(|s| s.candidates.get(id).cloned()) else {
         return Err(Abort::Infrastructure(format!("candidate {id} is missing from the journal")));
     };
@@ -301,18 +332,59 @@ fn seed(recorder: &Recorder<'_>, id: &CandidateId) -> Result<(), Abort> {
         Some(refused) => refused,
         None => recorder.judge(0, id, &record.candidate, Stage::Full)?,
     };
-    let event = match (verdict.status, verdict.time) {
+    Ok(match (verdict.status, verdict.time) {
         (Status::Passed, Some(time)) => {
             let bottleneck = verdict.profile.map(|p| p.bottleneck);
-            let outcome = Outcome { candidate: id.clone(), time, gain: None, bottleneck, within_noise: false };
-            Event::Tree { change: WorldEvent::Seeded { outcome } }
+            Ok(Outcome { candidate: id.clone(), time, gain: None, bottleneck, within_noise: false })
         }
         (status, _) => {
             let summary = format!("{status}: {} {}", verdict.summary, verdict.advice).trim().to_owned();
-            Event::Stopped { reason: Stop::NaiveFailed { summary } }
+            Err(Stop::NaiveFailed { summary })
         }
+    })
+}
+
+/// Judges the candidate that is the root.
+fn seed(recorder: &Recorder<'_>, id: &CandidateId) -> Result<(), Abort> {
+    recorder.record(vec![match first(recorder, id)? {
+        Ok(outcome) => Event::Tree { change: WorldEvent::Seeded { outcome } },
+        Err(reason) => Event::Stopped { reason },
+    }])
+}
+
+/// Judges the user's own kernel and attaches it as a solved action under the root.
+fn give(recorder: &Recorder<'_>, id: &CandidateId) -> Result<(), Abort> {
+    let mut outcome = match first(recorder, id)? {
+        Ok(outcome) => outcome,
+        Err(reason) => return recorder.record(vec![Event::Stopped { reason }]),
     };
-    recorder.record(vec![event])
+    let events = recorder.look(|s| {
+        let patch = Patch {
+            title: Some("The kernel that was given".to_owned()),
+            description: Some("A kernel of the user's, to go on from.".to_owned()),
+            rating: Some(5.0),
+            confidence: Some(0.5),
+            ..Patch::default()
+        };
+        let insert =
+            Edit::Insert { parent: NodeId::ROOT.into(), node: ksearch_world::edit::NewNode { id: None, patch } };
+        let script = EditScript { ops: vec![insert], ..EditScript::default() };
+        let change = WorldEvent::Edited { by: GIVEN.to_owned(), script, limits: EditLimits::default() };
+        let node = *s.world.clone().apply(&change).ok()?.created.first()?;
+        let (time, min_gain) = (outcome.time.clone(), s.config.min_gain);
+        outcome.gain = s.naive_time().map(|naive| naive / time.value);
+        outcome.within_noise = s.world.root().outcome().is_some_and(|o| is_same(&time, &o.time, min_gain));
+        let better = s.best().is_none_or(|b| is_faster(&time, &b.time, min_gain));
+        let best =
+            Event::Best { node, candidate: id.clone(), time, speedup: outcome.gain, bottleneck: outcome.bottleneck };
+        let changes = [change, WorldEvent::Started { node }, WorldEvent::Solved { node, outcome }];
+        let events = changes.into_iter().map(|change| Event::Tree { change });
+        Some(events.chain(better.then_some(best)).collect())
+    });
+    match events {
+        Some(events) => recorder.record(events),
+        None => Err(Abort::Infrastructure("the tree does not take the kernel that was given".to_owned())),
+    }
 }
 
 /// Asks the planner, again where its edit is refused, and settles what came of it.

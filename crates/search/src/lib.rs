@@ -18,6 +18,7 @@ pub mod record;
 pub mod recorder;
 pub mod replay;
 pub mod roles;
+pub mod solution;
 pub mod state;
 pub mod store;
 pub mod strategy;
@@ -31,7 +32,7 @@ mod tests;
 
 pub use builtin::{BuiltinCoder, BuiltinPlanner};
 pub use config::{Budget, SearchConfig, SweepConfig};
-pub use engine::{Players, SearchError, resume, start};
+pub use engine::{Kernels, Players, SearchError, resume, start};
 pub use evaluate::{Evaluator, Stage};
 pub use facts::{ChipFacts, Facts};
 pub use generator::Generator;

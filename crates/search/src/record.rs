@@ -41,6 +41,15 @@ pub struct Premises {
     /// Version of the program and whatever else the caller wants to be on record (tools, task hash), by name.
     #[serde(default)]
     pub versions: BTreeMap<String, String>,
+    /// A kernel of the user's that takes part as the first solved action, beside the one to start from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<CandidateId>,
+    /// A tree to start with, in the original's `world_model.json` schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<serde_json::Value>,
+    /// Text of the context pack that models are shown, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
 }
 
 /// How a candidate came to be.

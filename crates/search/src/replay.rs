@@ -5,11 +5,12 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use ksearch_judge::{Status, Verdict};
+use ksearch_llm::CallErrorKind;
 use ksearch_task::Candidate;
 use serde_json::Value;
 
 use crate::config::SearchConfig;
-use crate::engine::{self, Players, SearchError};
+use crate::engine::{self, Kernels, Players, SearchError};
 use crate::evaluate::{Evaluator, Stage};
 use crate::journal::{Journal, JournalError};
 use crate::record::{CodeResult, Event, PlanResult, Premises, Recorded, RoleFailure, Stop};
@@ -54,6 +55,9 @@ pub struct Replayed {
     pub same: usize,
     /// Decisions in the journal that a replay can derive.
     pub decisions: usize,
+    /// Questions to models that this program words differently from the one that recorded them, by template; their
+    /// recorded answers were taken.
+    pub reworded: Vec<String>,
     /// The first difference.
     pub difference: Option<Difference>,
 }
@@ -70,9 +74,12 @@ pub fn replay(
     let cancel = Cancel::default();
     let tape = Tape::default();
     let past = Past::new(events, &state);
+    let reworded = Mutex::default();
+    let planner = planner.map(|role| Rehearsal { role, past: &past, reworded: &reworded });
+    let coder = coder.map(|role| Rehearsal { role, past: &past, reworded: &reworded });
     let players = Players {
-        planner: planner.unwrap_or(&past),
-        coder: coder.unwrap_or(&past),
+        planner: planner.as_ref().map_or(&past, |r| r as &dyn Planner),
+        coder: coder.as_ref().map_or(&past, |r| r as &dyn Coder),
         evaluator: &past,
         observer: &tape,
         cancel: &cancel,
@@ -81,7 +88,8 @@ pub fn replay(
     let derived = tape.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     // A run that was cut off says nothing about what would have come next.
     let cut = state.finished.is_none();
-    Ok(compare(&recorded, &derived, cut))
+    let reworded = reworded.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Replayed { reworded, ..compare(&recorded, &derived, cut) })
 }
 
 /// Runs the engine over the recorded past, session by session where one was concluded.
@@ -91,9 +99,10 @@ fn run(players: &Players<'_>, events: &[Recorded], state: &RunState) -> Result<(
     let Some(Event::Started { premises, .. }) = events.first().map(|e| &e.event) else { return Ok(()) };
     let naive = premises.naive.as_ref().and_then(|id| state.candidates.get(id));
     let naive: Option<(Candidate, Option<Plan>)> = naive.map(|r| (r.candidate.clone(), r.plan.clone()));
+    let given = premises.given.as_ref().and_then(|id| state.candidates.get(id)).map(|r| r.candidate.clone());
     let premises: Premises = premises.clone();
     let mut journal = Journal::in_memory()?;
-    journal = engine::start_keeping(players, first, premises, naive, journal)?.1;
+    journal = engine::start_keeping(players, first, premises, Kernels { naive, given }, journal)?.1;
     for config in sessions {
         journal = engine::resume_keeping(players, journal, |c| *c = config)?.1;
     }
@@ -161,9 +170,9 @@ fn compare(recorded: &[&Recorded], derived: &[Event], cut: bool) -> Replayed {
             differing(a, b, "", &mut paths);
         }
         let difference = Difference { seq: was.map(|w| w.seq), recorded: was_value, derived: now_value, paths };
-        return Replayed { same, decisions: recorded.len(), difference: Some(difference) };
+        return Replayed { same, decisions: recorded.len(), reworded: Vec::new(), difference: Some(difference) };
     }
-    Replayed { same, decisions: recorded.len(), difference: None }
+    Replayed { same, decisions: recorded.len(), reworded: Vec::new(), difference: None }
 }
 
 fn differing(a: &Value, b: &Value, path: &str, paths: &mut Vec<String>) {
@@ -286,6 +295,54 @@ impl Coder for Past<'_> {
             Some((CodeResult::Nothing { why }, exchanges)) => Ok(CodeAnswer::Nothing { why, exchanges }),
             Some((CodeResult::Failed(failure), exchanges)) => Err(failed(failure, exchanges)),
             None => Err(over()),
+        }
+    }
+}
+
+/// A role that derives its answers again under the name it had. A question that the transcript does not know, because
+/// prompts or task are worded differently now, gets the answer it was given then; the answer is still parsed and
+/// applied anew by everything behind it.
+struct Rehearsal<'a, R: ?Sized> {
+    role: &'a R,
+    past: &'a Past<'a>,
+    reworded: &'a Mutex<Vec<String>>,
+}
+
+impl<R: ?Sized> Rehearsal<'_, R> {
+    /// Was the question not in the transcript?
+    fn is_reworded(&self, error: &RoleError) -> bool {
+        let last = error.exchanges.last();
+        let unknown = last.filter(|e| e.error.as_ref().is_some_and(|e| e.kind == CallErrorKind::NotRecorded));
+        if let Some(exchange) = unknown {
+            self.reworded.lock().unwrap_or_else(PoisonError::into_inner).push(exchange.template.clone());
+        }
+        unknown.is_some()
+    }
+}
+
+impl Planner for Rehearsal<'_, dyn Planner + '_> {
+    fn name(&self) -> String {
+        Planner::name(self.past)
+    }
+
+    fn plan(&self, request: &PlanRequest<'_>) -> Result<PlanAnswer, RoleError> {
+        let recorded = self.past.plan(request);
+        match self.role.plan(request) {
+            Err(error) if self.is_reworded(&error) => recorded,
+            answer => answer,
+        }
+    }
+}
+
+impl Coder for Rehearsal<'_, dyn Coder + '_> {
+    fn name(&self) -> String {
+        Coder::name(self.past)
+    }
+
+    fn write(&self, request: &CodeRequest<'_>) -> Result<CodeAnswer, RoleError> {
+        match self.role.write(request) {
+            Err(error) if self.is_reworded(&error) => self.past.write(request),
+            answer => answer,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ksearch_judge::{Status, Verdict};
 use ksearch_task::{Bottleneck, Candidate, CandidateId, Figure};
+use ksearch_world::paper::ImportError;
 use ksearch_world::{Node, NodeId, Selection, World, WorldError, WorldEvent};
 use serde::Serialize;
 
@@ -169,8 +170,12 @@ pub struct RunState {
     pub due: Option<PlanPurpose>,
     /// Requests for more actions in a row that gave none.
     pub barren: u32,
+    /// Work that was closed when the planner was last asked for new actions.
+    pub asked_at: Option<usize>,
     /// Coder or planner failures for want of a provider, in a row.
     pub unavailable: u32,
+    /// What the last of them said.
+    pub unavailable_why: String,
     /// Candidates judged in full within closed work.
     pub judged: HashMap<CandidateId, u32>,
     /// Evaluations used by closed work and the start.
@@ -208,10 +213,20 @@ impl RunState {
     /// The state after the first event.
     pub fn begin(first: &Recorded) -> Result<Self, StateError> {
         let Event::Started { config, premises } = &first.event else { return Err(StateError::NoStart) };
+        let world = match &premises.tree {
+            Some(tree) => {
+                let misfit =
+                    |e: ImportError| StateError::Misfit { seq: first.seq, kind: "started", why: e.to_string() };
+                ksearch_world::paper::import_value(tree).map_err(misfit)?.world
+            }
+            None => World::default(),
+        };
+        let first_request =
+            if world.frontier().next().is_some() { PlanPurpose::Propose } else { PlanPurpose::Initialise };
         Ok(Self {
             config: config.clone(),
             premises: premises.clone(),
-            world: World::default(),
+            world,
             candidates: HashMap::new(),
             verdicts: HashMap::new(),
             heldout: HashMap::new(),
@@ -221,9 +236,11 @@ impl RunState {
             answers: HashMap::new(),
             plans: HashMap::new(),
             calls: 0,
-            due: Some(PlanPurpose::Initialise),
+            due: Some(first_request),
             barren: 0,
+            asked_at: None,
             unavailable: 0,
+            unavailable_why: String::new(),
             judged: HashMap::new(),
             evaluations: 0,
             screens: 0,
@@ -303,10 +320,14 @@ impl RunState {
                 self.calls += 1;
                 self.plans.retain(|(c, _), _| c != call);
                 self.due = None;
+                if matches!(request, PlanPurpose::Initialise | PlanPurpose::Propose) {
+                    self.asked_at = Some(self.closed.len());
+                }
                 if *request == PlanPurpose::Propose {
                     self.barren = if created.is_empty() { self.barren + 1 } else { 0 };
                 }
-                self.count_unavailable(failure.as_ref().map(|f| f.kind));
+                let away = failure.as_ref().filter(|f| f.kind == RoleErrorKind::Unavailable);
+                self.count_unavailable(away.map(|f| f.message.as_str()));
             }
             Event::Tree { change } => {
                 self.world.apply(change).map_err(|e: WorldError| misfit(e.to_string()))?;
@@ -343,7 +364,8 @@ impl RunState {
                     report: report.clone(),
                 }));
                 let unavailable = report.ended == CycleEnd::Unavailable;
-                self.count_unavailable(unavailable.then_some(RoleErrorKind::Unavailable));
+                let last = report.attempts.last().map_or("", |a| a.summary.as_str());
+                self.count_unavailable(unavailable.then_some(last));
                 self.due = match &report.best {
                     Some(_) => Some(PlanPurpose::Refine { node: *node }),
                     None if unavailable || report.ended == CycleEnd::WallTime => None,
@@ -379,12 +401,9 @@ impl RunState {
         });
     }
 
-    fn count_unavailable(&mut self, kind: Option<RoleErrorKind>) {
-        if kind == Some(RoleErrorKind::Unavailable) {
-            self.unavailable += 1;
-        } else {
-            self.unavailable = 0;
-        }
+    fn count_unavailable(&mut self, why: Option<&str>) {
+        self.unavailable = if why.is_some() { self.unavailable + 1 } else { 0 };
+        why.unwrap_or_default().clone_into(&mut self.unavailable_why);
     }
 
     /// A snapshot that may be shown to a role: no held-out result, no finalists, no snapshots within.

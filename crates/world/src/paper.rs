@@ -37,7 +37,11 @@ const PAPER_IMPACTS: [(Resource, &str); 3] = [
 
 /// Reads a world model in the original's schema or in our superset.
 pub fn import(text: &str) -> Result<Imported, ImportError> {
-    let file: Value = serde_json::from_str(text)?;
+    import_value(&serde_json::from_str(text)?)
+}
+
+/// [`import`] of what is parsed already.
+pub fn import_value(file: &Value) -> Result<Imported, ImportError> {
     let tree = file.get("decision_tree").and_then(Value::as_object).ok_or_else(|| {
         ImportError::Schema(
             "no `decision_tree` object: this is not a world model (files with `plan_tree` are older than the schema \
@@ -50,7 +54,7 @@ pub fn import(text: &str) -> Result<Imported, ImportError> {
         .and_then(Value::as_array)
         .ok_or_else(|| ImportError::Schema("`decision_tree.nodes` is not a list".to_owned()))?;
     let mut import = Import { world: World::default(), warnings: Vec::new(), ids: HashMap::new() };
-    import.world.summary = text_of(&file, "kernel_summary");
+    import.world.summary = text_of(file, "kernel_summary");
     import.world.open_questions = file
         .get("open_questions")
         .and_then(Value::as_array)

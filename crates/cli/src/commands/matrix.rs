@@ -11,7 +11,7 @@ use crate::args::{Global, MatrixArgs};
 use crate::context;
 use crate::exit::Outcome;
 use crate::printer::Printer;
-use crate::session::Session;
+use crate::session::{Material, Session};
 
 /// One setting.
 struct Arm {
@@ -28,7 +28,7 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
         target: args.target.target.clone(),
         ..SearchConfig::default()
     };
-    let session = Session::new(global, &base)?;
+    let session = Session::new(global, &base, Material::default())?;
     let Some(generator) = coder::generator(session.task_name()) else {
         bail!("a matrix needs the built-in roles, and they do not know task `{}`", session.task_name());
     };
@@ -61,7 +61,10 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
             printer.note(format!(
                 "{} seed {seed}: {} ({} verdicts so far)",
                 arm.name,
-                state.best().and_then(|b| b.speedup).map_or_else(|| "nothing passed".to_owned(), |s| format!("{s:.2}x naive")),
+                state
+                    .best()
+                    .and_then(|b| b.speedup)
+                    .map_or_else(|| "nothing passed".to_owned(), |s| format!("{s:.2}x naive")),
                 judge.judged()
             ));
             states.push(state);
@@ -95,18 +98,16 @@ fn show(args: &MatrixArgs, rows: &[(Arm, Vec<RunState>)], printer: Printer) -> R
     header.push("evaluations to 95% of the best".into());
     table.load_style(presets::NOTHING).set_header(header);
     // The best that any run reached, as the common goal.
-    let top = rows
-        .iter()
-        .flat_map(|(_, s)| s)
-        .filter_map(|s| s.best().and_then(|b| b.speedup))
-        .fold(1.0, f64::max);
+    let top = rows.iter().flat_map(|(_, s)| s).filter_map(|s| s.best().and_then(|b| b.speedup)).fold(1.0, f64::max);
     let mut objects = Vec::new();
     for (arm, states) in rows {
         let points: Vec<Option<Mean>> = args.at.iter().map(|n| at(states, *n)).collect();
         let reached: Vec<Option<u32>> = states.iter().map(|s| evaluations_to(s, 0.95 * top)).collect();
         let mut row = vec![arm.name.clone()];
         row.extend(points.iter().map(|m| m.map_or_else(String::new, interval)));
-        row.push(reached.iter().map(|r| r.map_or_else(|| "-".to_owned(), |n| n.to_string())).collect::<Vec<_>>().join(" "));
+        row.push(
+            reached.iter().map(|r| r.map_or_else(|| "-".to_owned(), |n| n.to_string())).collect::<Vec<_>>().join(" "),
+        );
         table.add_row(row);
         objects.push(serde_json::json!({
             "setting": arm.name, "at": args.at, "speedup": points, "evaluations_to_95_percent": reached,

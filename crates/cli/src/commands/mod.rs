@@ -5,6 +5,7 @@ mod completions;
 mod doctor;
 mod eval;
 pub mod mamba;
+mod export;
 mod man;
 mod matrix;
 mod replay;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Resume(args) => resume::run(&args, global, printer),
         Command::Runs => runs::run(global, printer),
         Command::Show(args) => show::run(&args, global, printer),
+        Command::Export(args) => export::run(&args, global, printer),
         Command::Replay(args) => replay::run(&args, global, printer),
         Command::Matrix(args) => matrix::run(&args, global, printer),
         Command::Check(args) => check::run(&args, global, printer),

@@ -24,8 +24,14 @@ pub fn run(args: &ReplayArgs, global: &Global, printer: Printer) -> Result<Outco
         replay(&events, Some(&*roles.planner), Some(&*roles.coder))?
     };
     let (same, all) = (replayed.same, replayed.decisions);
+    if let Some(first) = replayed.reworded.first() {
+        printer.note(format!(
+            "{} questions to models read differently in this version ({first} first); the answers recorded to them were taken",
+            replayed.reworded.len()
+        ));
+    }
     printer.object(&serde_json::json!({
-        "run": view.name, "decisions": all, "same": same, "difference": replayed.difference.as_ref().map(|d| serde_json::json!({
+        "run": view.name, "decisions": all, "same": same, "reworded": replayed.reworded, "difference": replayed.difference.as_ref().map(|d| serde_json::json!({
             "seq": d.seq, "paths": d.paths, "recorded": d.recorded, "derived": d.derived})),
     }))?;
     let Some(difference) = &replayed.difference else {
@@ -38,7 +44,11 @@ pub fn run(args: &ReplayArgs, global: &Global, printer: Printer) -> Result<Outco
         let at = |v: &Option<serde_json::Value>| {
             v.as_ref().and_then(|v| v.pointer(path)).map_or_else(|| "nothing".to_owned(), ToString::to_string)
         };
-        printer.line(format!("  {path}: recorded {}, derived {}", at(&difference.recorded), at(&difference.derived)))?;
+        printer.line(format!(
+            "  {path}: recorded {}, derived {}",
+            at(&difference.recorded),
+            at(&difference.derived)
+        ))?;
     }
     let kind = |v: &Option<serde_json::Value>| {
         v.as_ref().and_then(|v| v.get("kind")?.as_str().map(str::to_owned)).unwrap_or_else(|| "nothing".to_owned())

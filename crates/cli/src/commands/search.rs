@@ -1,15 +1,18 @@
 //! `ksearch search`: a new run.
 
-use anyhow::Result;
-use ksearch_search::{RunStore, SearchConfig};
-use ksearch_world::{PolicyConfig, policy::PolicyKind};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use ksearch_search::{RunStore, SearchConfig, solution};
+use ksearch_task::Candidate;
+use ksearch_world::{PolicyConfig, paper, policy::PolicyKind};
 
 use crate::args::{Global, SearchArgs};
 use crate::context;
 use crate::exit::Outcome;
 use crate::printer::Printer;
 use crate::roles;
-use crate::session::{self, Session};
+use crate::session::{self, Material, Session};
 
 /// Searches and shows what was found.
 pub fn run(args: &SearchArgs, global: &Global, printer: Printer) -> Result<Outcome> {
@@ -31,12 +34,44 @@ pub fn run(args: &SearchArgs, global: &Global, printer: Printer) -> Result<Outco
     }
     roles::choose(&mut config, &args.models);
     session::widen(&mut config, &args.budget);
-    let session = Session::new(global, &config)?;
+    let material = material(args, &mut config, printer)?;
+    let session = Session::new(global, &config, material)?;
     let store = RunStore::new(&global.runs);
     let (lock, journal) = store.create(session.task_name())?;
     printer.note(format!("run {} in {}", lock.name, lock.folder.display()));
     let evaluations = config.budget.evaluations;
     session.work(&lock, evaluations, printer, |players| session.start(config, players, journal))
+}
+
+/// What the user brings along; the name of the context pack goes into the settings.
+fn material(args: &SearchArgs, config: &mut SearchConfig, printer: Printer) -> Result<Material> {
+    let mut material = Material::default();
+    if let Some(path) = &args.context {
+        let text = read(path, "--context")?;
+        config.context = Some(path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
+        material.context = Some(text.trim().to_owned());
+    }
+    if let Some(path) = &args.from {
+        let wrong = || format!("--from {}", path.display());
+        let is_solution = path.extension().is_some_and(|e| e == "json");
+        material.given = Some(match is_solution {
+            true => solution::import(&read(path, "--from")?).with_context(wrong)?,
+            false => Candidate::load(path).with_context(wrong)?,
+        });
+    }
+    if let Some(path) = &args.world_model {
+        let text = read(path, "--world-model")?;
+        let wrong = || format!("--world-model {}", path.display());
+        for warning in paper::import(&text).with_context(wrong)?.warnings {
+            printer.note(format!("{}: {warning}", path.display()));
+        }
+        material.tree = Some(serde_json::from_str(&text).with_context(wrong)?);
+    }
+    Ok(material)
+}
+
+fn read(path: &Path, option: &str) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{option} {}: cannot be read", path.display()))
 }
 
 fn policy(name: &str) -> PolicyConfig {

@@ -74,12 +74,15 @@ fn diff(view: &RunView, a: &str, b: &str, printer: Printer) -> Result<Outcome> {
     };
     let (old, new) = (text(old), text(new));
     let changes = similar::TextDiff::from_lines(&old, &new);
-    let unified = changes.unified_diff().header(&format!("{a} ({})", id_a.short()), &format!("{b} ({})", id_b.short())).to_string();
+    let unified = changes
+        .unified_diff()
+        .header(&format!("{a} ({})", id_a.short()), &format!("{b} ({})", id_b.short()))
+        .to_string();
     for line in unified.lines() {
         printer.line(match line.chars().next() {
-            Some('+') => printer.tone(Tone::Good, line),
-            Some('-') => printer.tone(Tone::Bad, line),
-            Some('@') => printer.tone(Tone::Dim, line),
+            Some('+') => Tone::Good.paint(line),
+            Some('-') => Tone::Bad.paint(line),
+            Some('@') => Tone::Dim.paint(line),
             _ => line.to_owned(),
         })?;
     }
@@ -93,7 +96,7 @@ fn node(view: &RunView, name: &str, printer: Printer) -> Result<Outcome> {
     let Some(node) = NodeId::parse(name).and_then(|id| state.world.get(id)) else {
         bail!("run `{}` has no node `{name}`; see `ksearch show {} --tree`", view.name, view.name);
     };
-    printer.line(printer.tone(Tone::Strong, format!("{} {}", node.id, node.title())))?;
+    printer.line(Tone::Strong.paint(format!("{} {}", node.id, node.title())))?;
     printer.line(format!("{}; proposed by {}, {}", standing(node), node.by, describe(node)))?;
     let path: Vec<String> = state.world.path(node.id).iter().map(|n| n.id.to_string()).collect();
     printer.line(format!("path       {}", path.join(" > ")))?;
@@ -107,20 +110,33 @@ fn node(view: &RunView, name: &str, printer: Printer) -> Result<Outcome> {
     }
     for (resource, impact) in &node.impacts {
         let name = serde_json::to_value(resource)?;
-        printer.line(format!("impact     {} {}: {}", name.as_str().unwrap_or_default(), impact.rating, impact.notes))?;
+        printer.line(format!(
+            "impact     {} {}: {}",
+            name.as_str().unwrap_or_default(),
+            impact.rating,
+            impact.notes
+        ))?;
     }
     if !node.notes.is_empty() {
         printer.line(format!("notes      {}", node.notes))?;
     }
     for work in state.closed.iter().filter(|c| c.node == node.id) {
         let terms: Vec<String> = work.selection.terms.iter().map(|(n, v)| format!("{n} {v:.3}")).collect();
-        printer.line(format!("\nwork {}: chosen from {} ({})", work.cycle, work.selection.frontier, terms.join(", ")))?;
+        printer.line(format!(
+            "\nwork {}: chosen from {} ({})",
+            work.cycle,
+            work.selection.frontier,
+            terms.join(", ")
+        ))?;
         for a in &work.report.attempts {
             let id = a.candidate.as_ref().map_or("", |c| c.short());
             let time = a.time.as_ref().map(|t| format!("{}, ", show_figure(t))).unwrap_or_default();
             printer.line(format!("  {:<8} {id:<8} {}: {time}{}", a.step, a.status, a.summary))?;
             if let Some(s) = &a.sweep {
-                printer.line(format!("           swept {} settings, {} in full: {:.2}x {:?}", s.screened, s.full, s.gain, s.values))?;
+                printer.line(format!(
+                    "           swept {} settings, {} in full: {:.2}x {:?}",
+                    s.screened, s.full, s.gain, s.values
+                ))?;
             }
         }
     }
@@ -134,19 +150,27 @@ fn transcript(view: &RunView, printer: Printer) -> Result<Outcome> {
     for recorded in view.events()? {
         let (who, exchanges) = match recorded.event {
             Event::Planned { request, exchanges, .. } => (format!("planner, {}", request.name()), exchanges),
-            Event::Coded { cycle, attempt, step, exchanges, .. } => (format!("coder, work {cycle}, attempt {attempt}, {step}"), exchanges),
+            Event::Coded { cycle, attempt, step, exchanges, .. } => {
+                (format!("coder, work {cycle}, attempt {attempt}, {step}"), exchanges)
+            }
             _ => continue,
         };
         for e in exchanges {
-            printer.line(printer.tone(Tone::Strong, format!("=== event {}: {who} ({} {}, {})", recorded.seq, e.provider, e.model, e.template)))?;
+            printer.line(
+                Tone::Strong
+                    .paint(format!("=== event {}: {who} ({} {}, {})", recorded.seq, e.provider, e.model, e.template)),
+            )?;
             printer.line(format!("{}\n\n{}", e.system, e.user))?;
-            printer.line(printer.tone(Tone::Strong, format!("--- answer after {:.1} s, {} tokens in, {} out", e.seconds, e.tokens_in, e.tokens_out)))?;
+            printer.line(Tone::Strong.paint(format!(
+                "--- answer after {:.1} s, {} tokens in, {} out",
+                e.seconds, e.tokens_in, e.tokens_out
+            )))?;
             match &e.error {
-                Some(error) => printer.line(printer.tone(Tone::Bad, &error.message))?,
+                Some(error) => printer.line(Tone::Bad.paint(&error.message))?,
                 None => printer.line(&e.answer)?,
             }
             for fault in &e.faults {
-                printer.line(printer.tone(Tone::Warn, format!("refused: {fault}")))?;
+                printer.line(Tone::Warn.paint(format!("refused: {fault}")))?;
             }
             printer.line("")?;
             all.push(e);

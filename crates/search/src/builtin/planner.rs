@@ -151,7 +151,7 @@ impl<'a> BuiltinPlanner<'a> {
     fn plans(&self, state: &RunState) -> Vec<Option<Plan>> {
         let mut plans: Vec<Option<Plan>> = Vec::new();
         for node in state.world.nodes() {
-            let attached = state.attached(node).map(|c| c.plan.clone().unwrap_or_default());
+            let attached = state.attached(node).and_then(|c| c.plan.clone());
             let plan = attached.or_else(|| match (node.parent, node.strategy()) {
                 (None, _) => Some(Plan::default()),
                 (Some(parent), Some(strategy)) => {

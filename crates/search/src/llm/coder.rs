@@ -2,7 +2,7 @@
 
 use ksearch_llm::{Client, json, schema};
 use ksearch_task::{Candidate, Language, SourceFile};
-use ksearch_world::Node;
+use ksearch_world::{Node, NodeId};
 use serde::Deserialize;
 use serde_json::{Value, json as object};
 
@@ -44,6 +44,7 @@ impl LlmCoder {
         let common = object!({
             "action": node.map(views::node),
             "failed_before": node.map(|n| views::node(n).failures()).unwrap_or_default(),
+            "path": path(request),
             "related": node.map(|n| related(request, n)).unwrap_or_default(),
             "base": base.map(|(_, r)| views::candidate(&r.candidate)),
             "base_verdict": base_verdict,
@@ -65,6 +66,12 @@ impl LlmCoder {
         };
         prompts::merged(prompts::merged(object!(self.briefing), common), own)
     }
+}
+
+/// The actions that led to the kernel that is started from, the first first, with what was learnt on the way.
+fn path(request: &CodeRequest<'_>) -> Vec<views::NodeView> {
+    let path = request.state.world.path(request.node);
+    path.into_iter().filter(|n| n.id != NodeId::ROOT && n.id != request.node).map(views::node).collect()
 }
 
 /// Notes of other nodes with the same strategy or title: what was learnt there.

@@ -70,10 +70,10 @@ pub fn client(
     Ok(Client::new(open(&kind, model.base_url.as_deref(), secret), model.settings.clone(), limits, prices))
 }
 
-/// A client whose requests and answers are files in `folder`.
-pub fn manual(folder: std::path::PathBuf, limits: Limits) -> Client {
+/// A client whose requests and answers are files in `folder`. `who` is kept in the transcript as the one who answers.
+pub fn manual(folder: std::path::PathBuf, who: String, limits: Limits) -> Client {
     let provider = open(&ProviderKind::Manual(folder), None, Secret::default());
-    Client::new(provider, Settings::default(), limits, Prices::default())
+    Client::new(provider, Settings { model: who, ..Settings::default() }, limits, Prices::default())
 }
 
 /// A client that answers from what `role` (`planner` or `coder`) was answered in a recorded run.

@@ -329,7 +329,12 @@ fn calibration(state: &RunState) -> Vec<String> {
             factor(((r.observed - r.predicted) / compared).exp()),
         )
     };
-    let roles = all.roles.iter().filter(|(_, r)| r.compared > 0).map(|(n, r)| line(&format!("predictions by {n}"), r));
+    // Prompts do not name who plays, so that a transcript answers them for whoever plays next.
+    let whose = |n: &str| match n {
+        "engine" | "import" => format!("predictions by the {n}"),
+        _ => "your predictions".to_owned(),
+    };
+    let roles = all.roles.iter().filter(|(_, r)| r.compared > 0).map(|(n, r)| line(&whose(n), r));
     let strategies =
         all.strategies.iter().filter(|(n, r)| !n.is_empty() && r.compared > 0).map(|(n, r)| line(&format!("`{n}`"), r));
     roles.chain(strategies).collect()

@@ -120,6 +120,9 @@ pub fn premises() -> Premises {
         floor: None,
         naive: None,
         versions: BTreeMap::new(),
+        given: None,
+        tree: None,
+        context: None,
     }
 }
 
