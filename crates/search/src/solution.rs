@@ -183,6 +183,11 @@ mod tests {
             says(&solution("triton", "x")),
             says(&solution("metal", "kernel void f() {}")),
             says(r#"{"name": "s", "spec": {"language": "metal", "entry_point": "f"}, "sources": []}"#),
-        ].join("\n"), @"");
+        ].join("\n"), @"
+        this is not a solution file: missing field `name` at line 1 column 2; it needs `name`, `spec` with `language` and `entry_point`, and `sources`
+        solution `s` is written in `triton`; what can be read is Metal, CUDA and C++, each with a launch recipe
+        solution `s`: a.metal: has no launch recipe; add a comment `/* ksearch … */` that holds at least
+        solution `s` has no sources
+        ");
     }
 }

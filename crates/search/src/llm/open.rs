@@ -119,6 +119,12 @@ mod tests {
             ask("", None, None, true).unwrap_err(),
             ask("x", Some("nosuch"), None, true).unwrap_err(),
             "nosuch".parse::<Player>().unwrap_err(),
-        ].join("\n"), @"");
+        ].join("\n"), @"
+        the provider of model `qwen3` cannot be told from its name: add --provider, and --base-url for a local endpoint
+        no key for gpt-5.5: set OPENAI_API_KEY or LLM_API_KEY in the environment (it is never stored), or use --planner builtin --coder builtin
+        no model is named: add --model, e.g. --model gemini-3.5-pro-preview
+        unknown provider `nosuch`: use gemini, openai, openai-chat (any compatible endpoint, with a base URL), anthropic, or manual:FOLDER
+        unknown role `nosuch`: use builtin, llm, manual:FOLDER or replay:RUN
+        ");
     }
 }

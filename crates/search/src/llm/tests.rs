@@ -259,5 +259,5 @@ fn the_version_stands_for_the_content() {
         hasher.update(name.as_bytes()).update(text.as_bytes());
     }
     hasher.update(PLANNER_SCHEMA.as_bytes()).update(CODER_SCHEMA.as_bytes());
-    insta::assert_snapshot!(format!("version {VERSION}: {}", &hasher.finalize().to_hex()[..16]), @"version 1: 6f48ae59c2c5935c");
+    insta::assert_snapshot!(format!("version {VERSION}: {}", &hasher.finalize().to_hex()[..16]), @"version 2: 0090400d0af9522b");
 }

@@ -2,5 +2,5 @@
 
 mod disk;
 mod faults;
-mod runs;
+pub mod runs;
 pub mod toy;
