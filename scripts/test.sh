@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
-# Installs what is missing and runs every test. Extra arguments go to the test runner.
+# Installs what is missing and runs every test. Extra arguments go to the test runner, and then only that runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup.sh
 ensure_rust
 ensure_clang
-if cargo nextest --version >/dev/null 2>&1; then
-  cargo nextest run --workspace --locked --no-fail-fast "$@"
-else
-  cargo test --workspace --locked --no-fail-fast "$@"
+status=0
+if [ $# = 0 ]; then
+  cargo build --workspace --locked
+  scripts/mlx/check.sh target/debug/ksearch || status=1
 fi
+if cargo nextest --version >/dev/null 2>&1; then
+  cargo nextest run --workspace --locked --no-fail-fast "$@" || status=1
+else
+  cargo test --workspace --locked --no-fail-fast "$@" || status=1
+fi
+exit "$status"

@@ -70,14 +70,14 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Show a run: what was tried, what it gave, where the files are.
     Show(ShowArgs),
+    /// Write a found kernel as a module for other programs.
+    Export(crate::commands::export::ExportArgs),
     /// Run Mamba models: generate, measure beside other implementations, verify.
     Mamba {
         /// What to do.
         #[command(subcommand)]
         command: crate::commands::mamba::args::MambaCommand,
     },
-    /// Write a run's tree and candidates in the original K-Search's formats.
-    Export(ExportArgs),
     /// Derive every decision of a run again from its journal, and say where it differs.
     Replay(ReplayArgs),
     /// Run a task under several settings and seeds, and compare what they reach.
@@ -370,18 +370,6 @@ pub struct ShowArgs {
     /// Print the questions to models and their answers.
     #[arg(long)]
     pub transcript: bool,
-}
-
-/// `ksearch export`.
-#[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Writes world_model.json, solution_db.jsonl (every candidate that was judged) and solutions/ID.json (those attached to the tree).\n\nExample:\n  ksearch export latest attention-export\n  ksearch search attention --world-model attention-export/world_model.json"
-)]
-pub struct ExportArgs {
-    /// Which run: its name, its folder, or `latest`.
-    pub run: String,
-    /// Folder to write into; made where it is missing.
-    pub dir: PathBuf,
 }
 
 /// `ksearch replay`.

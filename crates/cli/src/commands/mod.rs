@@ -4,7 +4,7 @@ mod check;
 mod completions;
 mod doctor;
 mod eval;
-mod export;
+pub mod export;
 pub mod mamba;
 mod man;
 mod matrix;
@@ -32,13 +32,13 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Eval(args) => eval::run(&args, global, printer),
         Command::Doctor => doctor::run(global, printer),
         Command::Completions { shell } => Ok(completions::run(shell)),
+        Command::Export(args) => export::run(&args, global, printer),
         Command::Mamba { command } => mamba::run(&command, printer),
         Command::Man { dir } => man::run(&dir, printer),
         Command::Search(args) => search::run(&args, global, printer),
         Command::Resume(args) => resume::run(&args, global, printer),
         Command::Runs => runs::run(global, printer),
         Command::Show(args) => show::run(&args, global, printer),
-        Command::Export(args) => export::run(&args, global, printer),
         Command::Replay(args) => replay::run(&args, global, printer),
         Command::Matrix(args) => matrix::run(&args, global, printer),
         Command::Check(args) => check::run(&args, global, printer),

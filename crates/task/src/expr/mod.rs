@@ -12,6 +12,7 @@
 
 mod eval;
 mod parse;
+mod python;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 

@@ -1,25 +1,30 @@
-//! `ksearch export`: a run in the original K-Search's formats.
+//! A run in the original K-Search's formats.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use ksearch_search::{RunStore, solution};
 use ksearch_world::paper;
 
-use crate::args::{ExportArgs, Global};
+use super::ExportArgs;
+use crate::args::Global;
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
 /// Writes the files.
 pub fn run(args: &ExportArgs, global: &Global, printer: Printer) -> Result<Outcome> {
-    let view = RunStore::new(&global.runs).open(&args.run)?;
+    if args.task.is_some() {
+        bail!("--task is for kernels; this format holds a run");
+    }
+    let view = RunStore::new(&global.runs).open(&args.what)?;
     let state = &view.state;
-    let solutions = args.dir.join("solutions");
+    let dir = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-export", view.name)));
+    let solutions = dir.join("solutions");
     fs::create_dir_all(&solutions).with_context(|| format!("cannot make {}", solutions.display()))?;
     let baseline = state.premises.baseline.as_ref().map(|b| b.time.value);
-    let tree = args.dir.join("world_model.json");
+    let tree = dir.join("world_model.json");
     write(&tree, &format!("{:#}\n", paper::export(&state.world, baseline)))?;
 
     // In the order in which they were first judged, so that the same run gives the same file.
@@ -34,7 +39,7 @@ pub fn run(args: &ExportArgs, global: &Global, printer: Printer) -> Result<Outco
             writeln!(lines, "{}", solution::store_line(state, &candidate, record, verdict))?;
         }
     }
-    let store = args.dir.join("solution_db.jsonl");
+    let store = dir.join("solution_db.jsonl");
     write(&store, &lines)?;
 
     let attached = state.ranking();
