@@ -116,3 +116,15 @@ for task, check in (("attention", attention), ("softmax", softmax), ("selective_
         print(f"{task}/{name}")
         check(os.path.join(kernels, task, name))
 print(f"all exported kernels agree with MLX {mx.__version__ if hasattr(mx, '__version__') else ''}; {standin.Kernel.runs} kernel runs")
+
+# The package for mlx-lm, inside mlx-lm.
+sys.path.insert(0, folder)
+for name in sorted(p for p in os.listdir(os.path.join(kernels, "selective_scan")) if p.endswith(".metal")):
+    print(f"mlx-lm with selective_scan/{name}")
+    package = os.path.join(folder, "ksearch_mamba")
+    subprocess.run([ksearch, "export", os.path.join(kernels, "selective_scan", name), "--task", "selective_scan", "--format", "mlx-lm", "--out", package, "--quiet"], check=True, stdout=subprocess.DEVNULL)
+    for loaded in [m for m in sys.modules if m.startswith("ksearch_mamba")]:
+        del sys.modules[loaded]
+    before = standin.Kernel.runs
+    importlib.import_module("ksearch_mamba.test_parity").main()
+    assert standin.Kernel.runs > before, "the kernel never ran"

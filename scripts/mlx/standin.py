@@ -89,7 +89,7 @@ class Kernel:
                 if a.ndim == 0:
                     command += ["--scalar", f"{name}={a.item()}"]
                     continue
-                np.save(path(name + ".npy"), np.array(a))
+                np.save(path(name + ".npy"), np.ascontiguousarray(np.array(a)))
                 command += ["--buffer", f"{name}={path(name + '.npy')}"]
             for name, shape, dtype in zip(self.outputs, output_shapes, output_dtypes):
                 extents = "x".join(map(str, shape)) or "1"

@@ -2,6 +2,7 @@
 //! found, nor run one.
 
 pub mod mlx;
+pub mod mlx_lm;
 mod split;
 
 pub use mlx::{Origin, Unfit, module};

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use ksearch_export::{Origin, mlx};
+use ksearch_export::{Origin, mlx, mlx_lm};
 use ksearch_search::{RunStore, RunView};
 use ksearch_task::{Candidate, Task};
 use serde_json::json;
 
-use super::ExportArgs;
+use super::{ExportArgs, Format};
 use crate::args::Global;
 use crate::context;
 use crate::exit::Outcome;
@@ -25,6 +25,18 @@ pub fn run(args: &ExportArgs, global: &Global, printer: Printer) -> Result<Outco
         }
         None => from_run(&RunStore::new(&global.runs).open(&args.what)?, &args.candidate)?,
     };
+    if args.format == Format::MlxLm {
+        let dir = args.out.clone().unwrap_or_else(|| PathBuf::from(mlx_lm::PACKAGE));
+        let files = mlx_lm::package(&task, &candidate, &origin)?;
+        std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        for (name, text) in &files {
+            let path = dir.join(name);
+            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        printer.line(format!("{0} patches mlx-lm: `import {1}; {1}.patch()`", dir.display(), mlx_lm::PACKAGE))?;
+        printer.object(&json!({ "package": dir, "candidate": candidate.id() }))?;
+        return Ok(Outcome::Success);
+    }
     let text = mlx::module(&task, &candidate, &origin)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}_mlx.py", task.name)));
     std::fs::write(&out, text).with_context(|| format!("cannot write {}", out.display()))?;

@@ -15,7 +15,7 @@ use crate::printer::Printer;
 /// `ksearch export`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  ksearch export attention-1 --format mlx\n  ksearch export latest --format mlx --out fast_attention.py\n  ksearch export my_kernel.metal --task softmax --format mlx\n  ksearch export latest --format original --out attention-export\n\nThe module has one function with the task's name. Where the kernel does not serve the arguments (a size it was\nnot proven for, no Metal device) plain MLX computes, and a warning says why."
+    after_help = "Examples:\n  ksearch export attention-1 --format mlx\n  ksearch export latest --format mlx --out fast_attention.py\n  ksearch export my_kernel.metal --task softmax --format mlx\n  ksearch export selective_scan-1 --format mlx-lm\n  ksearch export latest --format original --out attention-export\n\nThe module has one function with the task's name. Where the kernel does not serve the arguments (a size it was\nnot proven for, no Metal device) plain MLX computes, and a warning says why."
 )]
 pub struct ExportArgs {
     /// A run (its name, its folder, or `latest`), or a kernel with --task.
@@ -29,7 +29,7 @@ pub struct ExportArgs {
     /// What to write.
     #[arg(long, value_enum)]
     pub format: Format,
-    /// The file or folder to write; by default `TASK_mlx.py`, or `RUN-export`.
+    /// The file or folder to write; by default `TASK_mlx.py`, `ksearch_mamba` or `RUN-export`.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -39,6 +39,8 @@ pub struct ExportArgs {
 pub enum Format {
     /// A Python module with `mx.fast.metal_kernel`.
     Mlx,
+    /// A package that gives mlx-lm's Mamba a parallel prefill, with a selective-scan kernel.
+    MlxLm,
     /// The original K-Search's files: `world_model.json`, `solution_db.jsonl` (every candidate that was judged) and
     /// `solutions/ID.json` (those attached to the tree).
     Original,
@@ -47,7 +49,7 @@ pub enum Format {
 /// Writes in the format asked for.
 pub fn run(args: &ExportArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     match args.format {
-        Format::Mlx => mlx::run(args, global, printer),
+        Format::Mlx | Format::MlxLm => mlx::run(args, global, printer),
         Format::Original => original::run(args, global, printer),
     }
 }
