@@ -9,11 +9,23 @@ use crate::spec::Task;
 /// Embedded files, by path in the repository.
 const FILES: &[(&str, &str)] = &[
     ("tasks/attention.toml", include_str!("../../../tasks/attention.toml")),
+    ("tasks/conv1d_silu.toml", include_str!("../../../tasks/conv1d_silu.toml")),
+    ("tasks/gated_rms_norm.toml", include_str!("../../../tasks/gated_rms_norm.toml")),
+    ("tasks/scan_step.toml", include_str!("../../../tasks/scan_step.toml")),
     ("tasks/selective_scan.toml", include_str!("../../../tasks/selective_scan.toml")),
     ("tasks/softmax.toml", include_str!("../../../tasks/softmax.toml")),
+    ("tasks/ssd.toml", include_str!("../../../tasks/ssd.toml")),
     ("kernels/attention/naive.metal", include_str!("../../../kernels/attention/naive.metal")),
+    ("kernels/conv1d_silu/naive.metal", include_str!("../../../kernels/conv1d_silu/naive.metal")),
+    ("kernels/gated_rms_norm/naive.metal", include_str!("../../../kernels/gated_rms_norm/naive.metal")),
+    ("kernels/scan_step/naive.metal", include_str!("../../../kernels/scan_step/naive.metal")),
     ("kernels/selective_scan/naive.metal", include_str!("../../../kernels/selective_scan/naive.metal")),
     ("kernels/softmax/naive.metal", include_str!("../../../kernels/softmax/naive.metal")),
+    ("kernels/ssd/naive.metal", include_str!("../../../kernels/ssd/naive.metal")),
+    ("kernels/conv1d_silu/reference.cpp", include_str!("../../../kernels/conv1d_silu/reference.cpp")),
+    ("kernels/gated_rms_norm/reference.cpp", include_str!("../../../kernels/gated_rms_norm/reference.cpp")),
+    ("kernels/scan_step/reference.cpp", include_str!("../../../kernels/scan_step/reference.cpp")),
+    ("kernels/ssd/reference.cpp", include_str!("../../../kernels/ssd/reference.cpp")),
 ];
 
 /// Names of the tasks that ship, in alphabetical order.
@@ -71,7 +83,8 @@ mod tests {
 
     #[test]
     fn every_file_loads() {
-        assert_eq!(task_names(), ["attention", "selective_scan", "softmax"]);
+        let names = ["attention", "conv1d_silu", "gated_rms_norm", "scan_step", "selective_scan", "softmax", "ssd"];
+        assert_eq!(task_names(), names);
         for name in task_names() {
             let task = task(name).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(task.name, name);

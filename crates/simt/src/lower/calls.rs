@@ -103,6 +103,7 @@ impl<'m> Builder<'m> {
                 let (one, z) = (self.mk.c32(1), self.mk.c32(0));
                 return Ok(smallvec![self.mk.sel(p, one, z)]);
             }
+            "f32_to_bf16" => return Ok(smallvec![self.mk.fun(FUn::Bf16Bits, arg(0)?)]),
             "mma_8x8" => {
                 let kind = self.literal(arg(6)?)? as u8;
                 let ops: Args = (0..6).map(arg).collect::<Result<_, _>>()?;

@@ -8,10 +8,14 @@ fn workload_answers(task: &Task, workload: &Workload, seed: u64) -> (Tensors, In
     (inputs, answer)
 }
 
+/// Those whose reference is a kernel are judged where kernels run.
 #[test]
 fn every_workload_of_every_task_has_a_sound_answer() {
     for name in builtin::task_names() {
         let task = builtin::task(name).unwrap();
+        if matches!(task.reference, Reference::Source(_)) {
+            continue;
+        }
         for workload in task.workloads.iter().filter(|w| w.purpose.checks()) {
             for seed in 0..3 {
                 let (inputs, answers) = workload_answers(&task, workload, seed);
