@@ -69,9 +69,12 @@ fn a_missing_clang_says_how_to_install_one() {
 fn help_shows_examples_and_every_command() {
     let dir = tempfile::tempdir().unwrap();
     insta::assert_snapshot!(outcome(dir.path(), &["--help"]));
-    for command in ["search", "eval", "check", "run", "task", "resume", "show"] {
+    for command in ["search", "eval", "check", "run", "dispatch", "corpus", "task", "resume", "show"] {
         let text = outcome(dir.path(), &[command, "--help"]);
-        assert!(text.contains("exit 0") && (text.contains("Example") || command == "task"), "{text}");
+        assert!(
+            text.contains("exit 0") && (text.contains("Example") || matches!(command, "task" | "corpus")),
+            "{text}"
+        );
     }
 }
 

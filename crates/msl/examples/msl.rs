@@ -48,8 +48,8 @@ fn main() {
         }
     }
     // With a root, includes are read from disk.
-    if let (Some(root), Some(main)) = (&root, files.first()) {
-        match corpus::load(Path::new(&main.name), Path::new(root)) {
+    if let (Some(root), Some(main)) = (root, files.first()) {
+        match corpus::load(Path::new(&main.name), &[root.into()]) {
             Ok(loaded) => files = loaded,
             Err(e) => {
                 eprintln!("{e}");

@@ -1,6 +1,6 @@
 //! `ksearch check`: does a source compile and fit the chip? Knows no task.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use ksearch_msl::{CompileOptions, Compiler, Diagnostic, EntryPoint, Optimise, ParamKind, Severity, SourceFile};
@@ -17,7 +17,7 @@ use crate::show_source;
 /// Compiles, lowers and prints the kernels.
 pub fn run(args: &CheckArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     let (_, chip) = context::sim(global, &args.target.target)?;
-    let candidate = source(&args.file)?;
+    let candidate = source(&args.file, &args.includes)?;
     let options = CompileOptions {
         defines: context::pairs(&args.defines, "-D", Some("1"))?,
         constants: context::pairs(&args.constants, "--constant", None)?.into_iter().collect(),
@@ -98,13 +98,13 @@ fn missing_defines(path: &Path, options: &CompileOptions) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// A source without a recipe of its own need.
-pub fn source(path: &Path) -> Result<Candidate> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let file = ksearch_task::SourceFile { path: path.display().to_string(), text };
+/// A source without a recipe of its own need, with what it includes from its folder and `includes`.
+pub fn source(path: &Path, includes: &[PathBuf]) -> Result<Candidate> {
+    let files = ksearch_msl::corpus::load(path, includes).with_context(|| format!("cannot read {}", path.display()))?;
+    let files = files.into_iter().map(|f| ksearch_task::SourceFile { path: f.name, text: f.text }).collect();
     Ok(Candidate {
         language: Language::Msl,
-        files: vec![file],
+        files,
         recipe: Recipe::default(),
         tunables: Vec::new(),
         values: std::collections::BTreeMap::new(),

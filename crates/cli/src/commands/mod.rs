@@ -2,6 +2,8 @@
 
 mod check;
 mod completions;
+mod corpus;
+mod dispatch;
 mod doctor;
 mod eval;
 pub mod export;
@@ -19,7 +21,7 @@ mod tasks;
 
 use anyhow::Result;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, CorpusCommand};
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
@@ -42,6 +44,8 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Replay(args) => replay::run(&args, global, printer),
         Command::Matrix(args) => matrix::run(&args, global, printer),
         Command::Check(args) => check::run(&args, global, printer),
+        Command::Corpus { command: CorpusCommand::Check(args) } => corpus::check(&args, printer),
+        Command::Dispatch(args) => dispatch::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),
     }
 }

@@ -30,7 +30,7 @@ struct Saved {
 /// Runs the kernel and saves what was asked for.
 pub fn run(args: &RunArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     let (target, _) = context::sim(global, &args.target.target)?;
-    let candidate = source(&args.file)?;
+    let candidate = source(&args.file, &args.includes)?;
     let defines = context::pairs(&args.defines, "-D", Some("1"))?;
     let files: Vec<_> = candidate.files.iter().map(|f| SourceFile::new(f.path.clone(), f.text.clone())).collect();
     let options = CompileOptions { defines: defines.clone(), ..CompileOptions::default() };
