@@ -467,6 +467,9 @@ pub struct MatrixArgs {
     /// Where to compare, in evaluations.
     #[arg(long, value_delimiter = ',', default_value = "20,60")]
     pub at: Vec<u32>,
+    /// Time the cheapest workload only and check nothing: a comparison in a fraction of the time.
+    #[arg(long)]
+    pub quick: bool,
     /// Values of K (attempts without progress that end the work on an action).
     #[arg(long, value_delimiter = ',', default_value = "3")]
     pub stagnation: Vec<u32>,

@@ -172,3 +172,24 @@ fn a_kernel_whose_recipe_defines_its_types_is_sent_to_eval() {
     let given = ksearch(dir.path()).args(["check", "row.metal", "-D", "T=half", "-D", "D=64"]).output().unwrap();
     assert_eq!(given.status.code(), Some(0), "{}", String::from_utf8_lossy(&given.stderr));
 }
+
+/// Fault C39 of the original: the command line's own tolerance of 1e-2 replaced the tighter one of the task. Here the
+/// task's is the only one.
+#[test]
+fn an_error_that_the_task_does_not_allow_fails_from_the_command_line_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let naive = ksearch_task::builtin::task("softmax").unwrap().naive.unwrap().with_recipe_comment();
+    let eval = |factor: &str| -> Value {
+        let text = naive.files[0].text.replace("/ sum)", &format!("/ sum * {factor})"));
+        assert!(text.contains(factor));
+        std::fs::write(dir.path().join("k.metal"), text).unwrap();
+        let output = ksearch(dir.path())
+            .args(["eval", "softmax", "k.metal", "--seed", "1", "--workload", "f32-37x131-scaled", "--json"])
+            .output()
+            .unwrap();
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
+    };
+    assert_eq!(eval("1.0005f")["status"], "wrong_answer");
+    assert_eq!(eval("1.00001f")["status"], "passed");
+}

@@ -149,3 +149,28 @@ fn both_roles_by_hand_interrupted_resumed_and_replayed() {
     let (_, transcript) = json_of(d, &["show", "softmax-1", "--transcript", "--json"]);
     assert!(transcript.as_array().unwrap().iter().all(|e| e["model"] == "a-person" && e["provider"] == "manual"));
 }
+
+/// A second ^C does not wait for what is under way; the journal stays readable and the run can go on.
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_leaves_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let d = dir.path();
+    let mut child = ksearch(d, &["search", "softmax", "--planner", "manual:io", "--coder", "builtin", "--json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + PATIENCE;
+    while waiting(&d.join("io")).is_empty() {
+        assert!(Instant::now() < end && child.try_wait().unwrap().is_none(), "no question was asked");
+        thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    for _ in 0..2 {
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let (code, summary) = json_of(d, &["show", "softmax-1", "--json"]);
+    assert_eq!((code, &summary["evaluations"]), (0, &json!(1)), "{summary:#}");
+}

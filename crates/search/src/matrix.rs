@@ -17,6 +17,7 @@ use crate::state::RunState;
 pub struct Shared<E> {
     inner: E,
     seed: u64,
+    quick: bool,
     known: Mutex<HashMap<(CandidateId, Stage), Cell>>,
 }
 
@@ -26,7 +27,14 @@ type Cell = Arc<Mutex<Option<Verdict>>>;
 impl<E> Shared<E> {
     /// Shares `inner`, which judges everything with `seed`.
     pub fn new(inner: E, seed: u64) -> Self {
-        Self { inner, seed, known: Mutex::new(HashMap::new()) }
+        Self { inner, seed, quick: false, known: Mutex::new(HashMap::new()) }
+    }
+
+    /// The same, but whatever is asked for is the cheap screen: the cheapest workload, timed and not checked. Enough to
+    /// compare ways to search with a coder whose candidates are known to be right.
+    #[must_use]
+    pub fn quick(self) -> Self {
+        Self { quick: true, ..self }
     }
 
     /// Verdicts that were really made.
@@ -54,6 +62,7 @@ impl<E: Evaluator> Evaluator for Shared<E> {
     }
 
     fn judge(&self, candidate: &Candidate, stage: Stage, seed: u64) -> Verdict {
+        let stage = if self.quick { Stage::Screen } else { stage };
         let shared = self.once(candidate.id(), stage, || Some(self.inner.judge(candidate, stage, self.seed)));
         let verdict = shared.unwrap_or_else(|| self.inner.judge(candidate, stage, self.seed));
         Verdict { seed, ..verdict }

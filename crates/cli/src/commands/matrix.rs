@@ -33,6 +33,7 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
         bail!("a matrix needs the built-in roles, and they do not know task `{}`", session.task_name());
     };
     let judge = Shared::new(session.judge(), 0);
+    let judge = if args.quick { judge.quick() } else { judge };
     let mut rows = Vec::new();
     for arm in arms(args)? {
         let mut states: Vec<RunState> = Vec::new();
@@ -57,6 +58,10 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
             let state = session.start(config, &players, Journal::in_memory()?)?;
             if session.cancel().is_cancelled() {
                 return Ok(Outcome::Interrupted);
+            }
+            // A run that could not begin or go on says nothing about its setting.
+            if let Some(stop) = state.stop.as_ref().filter(|s| s.is_premature()) {
+                bail!("{} seed {seed}: {stop}", arm.name);
             }
             printer.note(format!(
                 "{} seed {seed}: {} ({} verdicts so far)",
@@ -115,12 +120,15 @@ fn show(args: &MatrixArgs, rows: &[(Arm, Vec<RunState>)], printer: Printer) -> R
         }));
     }
     printer.line(format!(
-        "{} on {}: speedup over the naive kernel (derived from times on that target), geometric mean and 95% interval over {} seeds",
-        args.task, args.target.target, args.seeds
+        "{} on {}{}: speedup over the naive kernel (derived from times on that target), geometric mean and 95% interval over {} seeds",
+        args.task,
+        args.target.target,
+        if args.quick { ", cheapest workload only" } else { "" },
+        args.seeds
     ))?;
     printer.line("")?;
     printer.line(table)?;
-    Ok(printer.object(&serde_json::json!({ "task": args.task, "target": args.target.target, "seeds": args.seeds, "top": top, "settings": objects }))?)
+    Ok(printer.object(&serde_json::json!({ "task": args.task, "target": args.target.target, "seeds": args.seeds, "quick": args.quick, "top": top, "settings": objects }))?)
 }
 
 fn interval(m: Mean) -> String {

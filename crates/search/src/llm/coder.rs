@@ -201,6 +201,27 @@ mod tests {
         assert_eq!(candidate.files[0].text, body);
     }
 
+    /// Fault B24 of the original: the language was compared as printed text, so that CUDA was never taken for CUDA and
+    /// every evaluation failed.
+    #[test]
+    fn the_language_of_a_target_reaches_the_candidate() {
+        for (target, path) in [
+            ("sim:m1-max", "kernel.metal"),
+            ("metal", "kernel.metal"),
+            ("cuda-msl", "kernel.metal"),
+            ("cuda", "kernel.cu"),
+            ("cpu", "kernel.cpp"),
+        ] {
+            let language = target.parse::<ksearch_device::TargetId>().unwrap().language();
+            let fenced = format!("```\n{KERNEL}```\n");
+            let named = serde_json::json!({"files": [{"path": path, "text": KERNEL}]}).to_string();
+            for text in [fenced, named] {
+                let (candidate, _) = read(&text, Some(&schema()), language).unwrap().unwrap();
+                assert_eq!((candidate.language, candidate.files[0].path.as_str()), (language, path), "{target}");
+            }
+        }
+    }
+
     #[test]
     fn what_is_wrong_is_said() {
         let faults =
