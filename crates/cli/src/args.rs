@@ -64,6 +64,10 @@ pub enum Command {
         #[command(subcommand)]
         command: CorpusCommand,
     },
+    /// Run any kernel once with every sanitizer, and report like a compiler.
+    Sanitize(SanitizeArgs),
+    /// Show what each source line of a kernel costs.
+    Profile(ProfileArgs),
     /// List the tasks that ship, or show one.
     Tasks(TasksArgs),
     /// Make a task of your own.
@@ -282,12 +286,9 @@ pub struct CheckArgs {
     pub constants: Vec<String>,
 }
 
-/// `ksearch run`.
+/// A launch: what runs, on what, how wide.
 #[derive(Clone, Debug, Args)]
-#[command(
-    after_help = "Buffers are named by parameter name or buffer index.\n\nExample:\n  ksearch run add.metal --kernel add --grid 4 --threads 256 \\\n    --buffer x=x.npy --buffer y=y.npy --out z=z.npy:f32:1024 --scalar n=1024"
-)]
-pub struct RunArgs {
+pub struct LaunchArgs {
     /// The source.
     pub file: PathBuf,
     /// Which kernel; may be left out when there is one.
@@ -296,16 +297,16 @@ pub struct RunArgs {
     /// Threadgroups: X or X,Y,Z.
     #[arg(long, value_name = "X,Y,Z", default_value = "1")]
     pub grid: String,
+    /// Threads of the whole grid, instead of threadgroups: X or X,Y,Z (`dispatchThreads`).
+    #[arg(long, value_name = "X,Y,Z", conflicts_with = "grid")]
+    pub grid_threads: Option<String>,
     /// Threads per threadgroup: X or X,Y,Z.
     #[arg(long, value_name = "X,Y,Z", default_value = "32")]
     pub threads: String,
-    /// An input: NAME=FILE.npy.
+    /// A buffer: NAME=FILE.npy, or NAME=zeros|ones|iota|random|unwritten:DTYPE:D0xD1… (an `unwritten` one is an output
+    /// whose every element must be written).
     #[arg(long, value_name = "NAME=FILE")]
     pub buffer: Vec<String>,
-    /// An output, written after the run: NAME=FILE.npy:DTYPE:D0xD1…; with only NAME=FILE.npy, an input of that name is
-    /// saved as the kernel left it.
-    #[arg(long, value_name = "NAME=FILE:DTYPE:SHAPE")]
-    pub out: Vec<String>,
     /// A scalar: NAME=VALUE.
     #[arg(long, value_name = "NAME=VALUE")]
     pub scalar: Vec<String>,
@@ -324,9 +325,64 @@ pub struct RunArgs {
     /// The chip whose limits hold and whose time is estimated.
     #[command(flatten)]
     pub target: TargetArgs,
+}
+
+/// `ksearch run`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Buffers are named by parameter name or buffer index.\n\nExamples:\n  ksearch run add.metal --kernel add --grid 4 --threads 256 \\\n    --buffer x=x.npy --buffer y=y.npy --out z=z.npy:f32:1024 --scalar n=1024\n  ksearch run add.metal --grid 4 --buffer x=iota:f32:128 --buffer z=zeros:f32:128 --trace 6 --lane 0 --lane 31"
+)]
+pub struct RunArgs {
+    /// What to launch.
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    /// An output, written after the run: NAME=FILE.npy:DTYPE:D0xD1…; with only NAME=FILE.npy, an input of that name is
+    /// saved as the kernel left it.
+    #[arg(long, value_name = "NAME=FILE:DTYPE:SHAPE")]
+    pub out: Vec<String>,
     /// Watch with every sanitizer.
     #[arg(long)]
     pub sanitize: bool,
+    /// Show what the instructions of this source line compute, and nothing else.
+    #[arg(long, value_name = "LINE", conflicts_with = "sanitize")]
+    pub trace: Option<u32>,
+    /// Lanes to show of a trace; all by default (may be given several times).
+    #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u32).range(0..32))]
+    pub lane: Vec<u32>,
+    /// Threadgroup to trace: X or X,Y,Z.
+    #[arg(long, value_name = "X,Y,Z", default_value = "0", requires = "trace")]
+    pub at_group: String,
+    /// Simdgroup to trace, within the threadgroup.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trace")]
+    pub at_simdgroup: u32,
+}
+
+/// `ksearch sanitize`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Buffers are named by parameter name or buffer index. Exit 1 when there is an error; warnings alone pass.\n\nExamples:\n  ksearch sanitize reduce.metal --grid 8 --threads 256 --buffer x=random:f32:2048 --buffer y=unwritten:f32:8 --scalar n=2048\n  ksearch sanitize reduce.metal --threads 1024 --buffer x=x.npy --target sim:m1 --sarif findings.sarif"
+)]
+pub struct SanitizeArgs {
+    /// What to launch.
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    /// Write the findings to this file as SARIF 2.1.0.
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<PathBuf>,
+}
+
+/// `ksearch profile`.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Buffers are named by parameter name or buffer index.\n\nExample:\n  ksearch profile softmax.metal --grid 64 --threads 256 --buffer x=random:f32:64x1024 --buffer y=zeros:f32:64x1024 --html profile.html"
+)]
+pub struct ProfileArgs {
+    /// What to launch.
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+    /// Write the source with its counters to this file, as a page that needs no other file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// `ksearch dispatch`.

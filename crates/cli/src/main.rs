@@ -7,6 +7,7 @@ mod exit;
 mod printer;
 mod progress;
 mod roles;
+mod sarif;
 mod session;
 mod show_source;
 

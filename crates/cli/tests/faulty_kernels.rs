@@ -139,13 +139,6 @@ fn line_of(source: &str, text: &str) -> u64 {
 }
 
 #[test]
-fn the_right_kernel_passes() {
-    let dir = tempfile::tempdir().unwrap();
-    let (code, verdict) = eval(dir.path(), RIGHT);
-    assert_eq!((code, verdict["status"].as_str()), (0, Some("passed")), "{verdict:#}");
-}
-
-#[test]
 fn each_mistake_gets_its_status_line_and_advice() {
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
@@ -174,4 +167,22 @@ fn each_mistake_gets_its_status_line_and_advice() {
         expect(verdict["time"].is_null(), "no time for what did not pass");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn the_right_kernel_passes_and_an_argument_it_never_reads_is_named() {
+    let unread = |verdict: &Value| -> Vec<String> {
+        let list = verdict["evidence"].as_array().unwrap();
+        list.iter()
+            .filter(|e| e["check"] == "unread_argument")
+            .map(|e| e["detail"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (code, verdict) = eval(dir.path(), RIGHT);
+    assert_eq!((code, verdict["status"].as_str(), unread(&verdict)), (0, Some("passed"), Vec::new()), "{verdict:#}");
+    let source = RIGHT.replace("    uint3 group [[", "    constant uint& B [[buffer(10)]],\n    uint3 group [[");
+    let (code, verdict) = eval(dir.path(), &source);
+    let said = unread(&verdict);
+    assert!(code == 0 && said.len() == 1 && said[0].contains("attention_row: B"), "{verdict:#}");
 }

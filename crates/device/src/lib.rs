@@ -11,4 +11,5 @@ pub mod target;
 pub use id::{TargetId, UnknownTarget};
 pub use profile::Profile;
 pub use sim::SimTarget;
+pub use sim::inspect::{Inspect, Inspected, Inspection};
 pub use target::{BuildInfo, Failure, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts};

@@ -1,13 +1,14 @@
 //! `sim:<chip>`: Metal kernels on the SIMT machine, timed by the chip's model. Must not know tasks or what is right.
 
 mod bind;
+pub mod inspect;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use ksearch_apple::{Chip, DispatchCounts, Estimate, combine, estimate};
-use ksearch_msl::{CompileOptions, Compiler, Module, NoToolchain, Optimise, SourceFile};
+use ksearch_msl::{CompileOptions, Compiler, Module, NoToolchain, Optimise, Param, SourceFile};
 use ksearch_simt::{Fault, FaultKind, InstrClass, Launch, LaunchError, Limits, Mode, Outcome, Program, RunError};
 use ksearch_task::candidate::{Resolved, ResolvedDispatch};
 use ksearch_task::{Candidate, Figure, Value};
@@ -56,6 +57,18 @@ impl SimTarget {
         })
     }
 
+    /// Limits of a launch on this chip.
+    fn limits(&self, launch: &Launch) -> Limits {
+        let simdgroups = launch.threads.iter().map(|&t| u64::from(t)).product::<u64>().div_ceil(32);
+        Limits {
+            max_threads: self.chip.max_threads,
+            max_threadgroup_bytes: self.chip.max_threadgroup_bytes,
+            max_instructions: self.budget,
+            max_group_instructions: SIMDGROUP_BUDGET * simdgroups.max(1),
+            host_threads: 0,
+        }
+    }
+
     /// The chip it stands for.
     pub fn chip(&self) -> &Chip {
         &self.chip
@@ -85,6 +98,12 @@ impl Target for SimTarget {
             // A recipe that does not fit the signature is refused before anything runs.
             if let Some(unit) = built.get(&constants) {
                 bind::check(&unit.module, dispatch, resolved, &self.chip)?;
+                for param in unread_params(unit, dispatch) {
+                    let name = format!("{}: {}", dispatch.kernel, param.name);
+                    if !info.unread.contains(&name) {
+                        info.unread.push(name);
+                    }
+                }
             }
         }
         Ok(Box::new(SimRunnable {
@@ -104,6 +123,18 @@ impl Target for SimTarget {
             },
         }))
     }
+}
+
+/// Parameters of the kernel that no instruction uses. Those that a function constant can switch off
+/// are left out: another specialisation may use them. What cannot be lowered says so when it runs.
+fn unread_params<'a>(unit: &'a Unit, dispatch: &ResolvedDispatch) -> Vec<&'a Param> {
+    let entry = unit.module.entries.iter().find(|e| e.name == dispatch.kernel);
+    let (Some(entry), Ok(lowered)) = (entry, unit.program.lowered(&dispatch.kernel)) else { return Vec::new() };
+    bind::bindable(entry)
+        .enumerate()
+        .filter(|(i, p)| p.condition.is_none() && lowered.unused_params.contains(&(*i as u32)))
+        .map(|(_, p)| p)
+        .collect()
 }
 
 type Constants = BTreeMap<String, String>;

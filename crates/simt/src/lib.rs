@@ -11,6 +11,7 @@
     clippy::struct_excessive_bools
 )]
 
+pub mod by_line;
 pub mod counters;
 pub mod exec;
 pub mod fault;
@@ -22,7 +23,8 @@ pub mod semantics;
 mod semantics64;
 pub mod shape;
 
+pub use by_line::{LineCounts, by_line};
 pub use counters::{Counters, InstrClass};
-pub use exec::{Isa, LaunchError, LoadError, Program, RunError};
+pub use exec::{Isa, LaunchError, LoadError, Program, RunError, Traced, TracedStep};
 pub use fault::{Access, Fault, FaultKind};
 pub use launch::{ArgValue, BlockRuns, Buffer, BufferId, Detail, GroupWork, Launch, Limits, Memory, Mode, Outcome};

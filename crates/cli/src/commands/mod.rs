@@ -7,19 +7,24 @@ mod dispatch;
 mod doctor;
 mod eval;
 pub mod export;
+mod launch;
 pub mod mamba;
 mod man;
 mod matrix;
+mod profile;
 mod replay;
 mod resume;
 mod run;
 mod runs;
+mod sanitize;
 mod search;
 mod show;
 mod task;
 mod tasks;
 
 use anyhow::Result;
+
+pub use sanitize::Finding;
 
 use crate::args::{Cli, Command, CorpusCommand};
 use crate::exit::Outcome;
@@ -47,5 +52,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Corpus { command: CorpusCommand::Check(args) } => corpus::check(&args, printer),
         Command::Dispatch(args) => dispatch::run(&args, global, printer),
         Command::Run(args) => run::run(&args, global, printer),
+        Command::Sanitize(args) => sanitize::run(&args, global, printer),
+        Command::Profile(args) => profile::run(&args, global, printer),
     }
 }

@@ -1,111 +1,52 @@
 //! `ksearch run`: any kernel once, with buffers from and to `.npy` files. Knows no task.
 
-use std::path::PathBuf;
-
 use anyhow::{Context as _, Result, bail, ensure};
-use indexmap::IndexMap;
 use ksearch_device::target::Purpose;
-use ksearch_device::{Failure, Slot, Slots, Target};
-use ksearch_msl::{CompileOptions, SourceFile};
-use ksearch_task::candidate::{Bound, Resolved, ResolvedDispatch};
-use ksearch_task::{DType, Role, Tensor, TensorInfo, Value, npy, tensor::elements};
-use serde_json::json;
+use ksearch_device::{Failure, Inspect, SimTarget, Target};
+use ksearch_simt::{Traced, TracedStep};
+use ksearch_task::npy;
+use serde_json::{Value, json};
 
-use super::check::source;
+use super::launch::{self, Prepared};
+use super::sanitize;
 use crate::args::{Global, RunArgs};
 use crate::context::{self, show_figure};
 use crate::exit::Outcome;
 use crate::printer::{Printer, Tone};
 use crate::show_source;
 
-/// Tensors a run may take together.
-const MAX_ELEMENTS: usize = 1 << 32;
-
-/// An output to be saved.
-struct Saved {
-    name: String,
-    file: PathBuf,
-}
+/// Executions that a trace keeps.
+const MOST_STEPS: usize = 1000;
 
 /// Runs the kernel and saves what was asked for.
 pub fn run(args: &RunArgs, global: &Global, printer: Printer) -> Result<Outcome> {
-    let (target, _) = context::sim(global, &args.target.target)?;
-    let candidate = source(&args.file, &args.includes)?;
-    let defines = context::pairs(&args.defines, "-D", Some("1"))?;
-    let files: Vec<_> = candidate.files.iter().map(|f| SourceFile::new(f.path.clone(), f.text.clone())).collect();
-    let options = CompileOptions { defines: defines.clone(), ..CompileOptions::default() };
-    let kernel = match &args.kernel {
-        Some(name) => name.clone(),
-        None => match ksearch_msl::entry_points(&files, &options) {
-            Ok(entries) => match entries.as_slice() {
-                [one] => one.name.clone(),
-                [] => bail!("{} has no kernel", args.file.display()),
-                many => {
-                    let names: Vec<_> = many.iter().map(|e| e.name.as_str()).collect();
-                    bail!(
-                        "{} has several kernels; choose one with --kernel: {}",
-                        args.file.display(),
-                        names.join(", ")
-                    );
-                }
-            },
-            Err(diagnostics) => return refuse(&Failure::Compile(diagnostics), &candidate, printer),
-        },
+    let (target, chip) = context::sim(global, &args.launch.target.target)?;
+    let mut prepared = match launch::prepare(&args.launch, &args.out)? {
+        Ok(prepared) => prepared,
+        Err((candidate, failure)) => return refuse(&failure, &candidate, printer),
     };
-    let mut slots = Slots::new();
-    for (name, file) in context::pairs(&args.buffer, "--buffer", None)? {
-        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {file}"))?;
-        let tensor = npy::read(&bytes).with_context(|| file.clone())?;
-        slots.insert(name, Slot { tensor, writable: true, written: None });
+    if let Some(line) = args.trace {
+        return trace(line, args, &target, prepared, printer);
     }
-    let mut saved = Vec::new();
-    for text in &args.out {
-        saved.push(output(text, &mut slots)?);
+    ensure!(
+        prepared.exact.is_none(),
+        "a timed run launches whole threadgroups: make --grid-threads a multiple of --threads, or use `ksearch sanitize`"
+    );
+    if args.sanitize {
+        let report = sanitize::inspect(&target, &chip.name, &mut prepared, true)?;
+        if !report.findings.is_empty() {
+            report.print(&prepared.candidate, printer)?;
+        }
+        if report.errors() > 0 {
+            printer.object(&report.json())?;
+            return Ok(Outcome::No);
+        }
     }
-    let mut bound: IndexMap<String, Bound> = IndexMap::new();
-    for (name, value) in context::pairs(&args.scalar, "--scalar", None)? {
-        bound.insert(name.clone(), Bound::Scalar(number(&name, &value)?));
-    }
-    for (name, bytes) in context::pairs(&args.threadgroup, "--threadgroup", None)? {
-        let bytes = bytes.parse().with_context(|| format!("--threadgroup {name}={bytes}: not a number of bytes"))?;
-        bound.insert(name, Bound::Threadgroup(bytes));
-    }
-    for name in slots.keys() {
-        bound.insert(name.clone(), Bound::Tensor(name.clone()));
-    }
-    let constants = context::pairs(&args.constants, "--constant", None)?
-        .into_iter()
-        .map(|(n, v)| number(&n, &v).map(|v| (n, v)))
-        .collect::<Result<_>>()?;
-    let dispatch = ResolvedDispatch {
-        kernel,
-        grid: axes(&args.grid, "--grid")?,
-        threadgroup: axes(&args.threads, "--threads")?,
-        args: bound,
-        constants,
-        repeat: 1,
-    };
-    let tensors = slots
-        .iter()
-        .map(|(name, s)| TensorInfo {
-            name: name.clone(),
-            role: Role::InOut,
-            dtype: s.tensor.dtype,
-            shape: s.tensor.shape.clone(),
-            present: true,
-        })
-        .collect();
-    let resolved =
-        Resolved { defines, scratch: Vec::new(), dispatches: vec![dispatch], tensors, symbols: IndexMap::new() };
+    let Prepared { candidate, resolved, mut slots, saved, .. } = prepared;
     let mut runnable = match target.build(&candidate, &resolved) {
         Ok(runnable) => runnable,
         Err(failure) => return refuse(&failure, &candidate, printer),
     };
-    if args.sanitize
-        && let Err(failure) = runnable.run(&mut slots.clone(), Purpose::Check)
-    {
-        return refuse(&failure, &candidate, printer);
-    }
     let report = match runnable.run(&mut slots, Purpose::Measure) {
         Ok(report) => report,
         Err(failure) => return refuse(&failure, &candidate, printer),
@@ -138,7 +79,105 @@ pub fn run(args: &RunArgs, global: &Global, printer: Printer) -> Result<Outcome>
     Ok(Outcome::Success)
 }
 
-fn refuse(failure: &Failure, candidate: &ksearch_task::Candidate, printer: Printer) -> Result<Outcome> {
+/// Prints what the instructions of a line computed.
+fn trace(line: u32, args: &RunArgs, target: &SimTarget, mut prepared: Prepared, printer: Printer) -> Result<Outcome> {
+    let lanes = args.lane.iter().fold(0u32, |m, &l| m | 1 << (l & 31));
+    let lanes = if args.lane.is_empty() { u32::MAX } else { lanes };
+    let group = launch::position(&args.at_group, "--at-group", 0)?;
+    let what = Inspect::Values { line, group, simdgroup: args.at_simdgroup, most: MOST_STEPS };
+    let inspection =
+        match target.inspect(&prepared.candidate, &prepared.resolved, &mut prepared.slots, what, prepared.exact) {
+            Ok(inspection) => inspection,
+            Err(failure) => return refuse(&failure, &prepared.candidate, printer),
+        };
+    let dispatch = inspection.dispatches.into_iter().next().context("nothing was launched")?;
+    let traced: Traced = dispatch.traced.context("nothing was traced")?;
+    if !traced.lines.contains(&line) {
+        let near = traced.lines.iter().min_by_key(|l| l.abs_diff(line));
+        bail!(
+            "no instruction stems from line {line}{}",
+            near.map_or_else(String::new, |l| format!("; the nearest line that has some is {l}"))
+        );
+    }
+    let mut steps = Vec::new();
+    for step in &traced.steps {
+        steps.push(show_step(step, lanes, printer)?);
+    }
+    if traced.steps.is_empty() {
+        printer.line(format!(
+            "line {line} was never reached by simdgroup {} of threadgroup {group:?}",
+            args.at_simdgroup
+        ))?;
+    }
+    if traced.left_out > 0 {
+        printer.note(format!("{} more executions are left out", traced.left_out));
+    }
+    for fault in &dispatch.faults {
+        printer.note(format!("{} {fault}", Tone::Bad.paint("fault:")));
+    }
+    printer.object(&json!({
+        "line": line, "group": group, "simdgroup": args.at_simdgroup, "steps": steps, "left_out": traced.left_out,
+        "faults": dispatch.faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    }))?;
+    Ok(if dispatch.faults.is_empty() { Outcome::Success } else { Outcome::No })
+}
+
+/// One execution: its place, what it is, and the values of the chosen lanes.
+fn show_step(step: &TracedStep, lanes: u32, printer: Printer) -> Result<Value> {
+    let active = step.mask & lanes;
+    let ids: Vec<usize> = (0..32).filter(|l| active >> l & 1 == 1).collect();
+    let mut columns = Vec::new();
+    for values in &step.values {
+        let chosen: Vec<u64> = ids.iter().map(|&l| values[l]).collect();
+        let float = step.bits == 32 && looks_like_floats(&step.what, &chosen);
+        let text = |v: u64| match step.bits {
+            1 => (v != 0).to_string(),
+            64 => (v as i64).to_string(),
+            _ if float => format!("{}", f32::from_bits(v as u32)),
+            _ => (v as u32 as i32).to_string(),
+        };
+        columns.push((float, chosen.iter().map(|&v| text(v)).collect::<Vec<_>>()));
+    }
+    printer.line(format!("{} {}", Tone::Strong.paint(&step.pos), step.what))?;
+    let same = ids.len() > 1 && columns.iter().all(|(_, c)| c.windows(2).all(|w| w[0] == w[1]));
+    let row = |k: usize| columns.iter().map(|(_, c)| c[k].as_str()).collect::<Vec<_>>().join(", ");
+    if ids.is_empty() {
+        printer.line("  no chosen lane takes part")?;
+    } else if same {
+        printer.line(format!("  {} lanes: {}", ids.len(), row(0)))?;
+    } else {
+        for (k, lane) in ids.iter().enumerate() {
+            printer.line(format!("  lane {lane:2}: {}", row(k)))?;
+        }
+    }
+    let values: Vec<_> = step
+        .values
+        .iter()
+        .zip(&columns)
+        .map(|(v, (float, shown))| {
+            let bits: Vec<u64> = ids.iter().map(|&l| v[l]).collect();
+            json!({ "kind": if *float { "float" } else { "int" }, "bits": bits, "shown": shown })
+        })
+        .collect();
+    Ok(json!({ "pos": step.pos, "what": step.what, "lanes": ids, "values": values }))
+}
+
+/// Registers have no types. Results of floating operations are floats; others count as such where each one is zero or has
+/// an exponent that small integers do not have.
+fn looks_like_floats(what: &str, bits: &[u64]) -> bool {
+    let plausible = |b: u64| {
+        let word = b as u32;
+        word << 1 == 0 || (40..=215).contains(&(word >> 23 & 0xff))
+    };
+    if what.starts_with("int") || what.starts_with("long") {
+        return false;
+    }
+    (what.starts_with("float") && !what.contains("compare"))
+        || (bits.iter().any(|b| *b as u32 != 0) && bits.iter().all(|b| plausible(*b)))
+}
+
+/// Prints a failure and says "no".
+pub fn refuse(failure: &Failure, candidate: &ksearch_task::Candidate, printer: Printer) -> Result<Outcome> {
     let (status, pos, help) = match failure {
         Failure::Compile(d) => {
             ("compile_error", d.iter().find_map(|d| d.pos.clone()), d.iter().find_map(|d| d.help.clone()))
@@ -161,51 +200,4 @@ fn refuse(failure: &Failure, candidate: &ksearch_task::Candidate, printer: Print
         "status": status, "kind": kind, "message": failure.to_string(), "pos": pos, "help": help, "diagnostics": diagnostics,
     }))?;
     Ok(Outcome::No)
-}
-
-/// `NAME=FILE` or `NAME=FILE:DTYPE:D0xD1…`; the latter makes a new buffer that nothing has written.
-fn output(text: &str, slots: &mut Slots) -> Result<Saved> {
-    let how = "expected NAME=FILE.npy:DTYPE:D0xD1…, or NAME=FILE.npy for a buffer given with --buffer";
-    let (name, rest) = text.split_once('=').with_context(|| format!("--out {text}: {how}"))?;
-    let parts: Vec<&str> = rest.rsplitn(3, ':').collect();
-    let file = match parts.as_slice() {
-        [shape, dtype, file] if DType::parse(dtype).is_some() => {
-            let dtype = DType::parse(dtype).with_context(|| format!("--out {text}: {how}"))?;
-            let shape: Vec<usize> = shape
-                .split('x')
-                .map(|d| d.parse().with_context(|| format!("--out {text}: `{d}` is not an extent")))
-                .collect::<Result<_>>()?;
-            ensure!(elements(&shape) <= MAX_ELEMENTS, "--out {text}: more than 2^32 elements");
-            let bytes = elements(&shape) * dtype.bytes();
-            let tensor = Tensor { dtype, shape, bytes: vec![0; bytes] };
-            slots.insert(name.to_owned(), Slot { tensor, writable: true, written: Some(vec![false; bytes]) });
-            *file
-        }
-        _ if slots.contains_key(name) => rest,
-        _ => bail!("--out {text}: {how}"),
-    };
-    Ok(Saved { name: name.to_owned(), file: file.into() })
-}
-
-fn axes(text: &str, flag: &str) -> Result<[u32; 3]> {
-    let mut out = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    ensure!(parts.len() <= 3, "{flag} {text}: at most three numbers");
-    for (o, p) in out.iter_mut().zip(&parts) {
-        *o = p.trim().parse().with_context(|| format!("{flag} {text}: `{p}` is not a number"))?;
-        ensure!(*o > 0, "{flag} {text}: must be at least 1");
-    }
-    Ok(out)
-}
-
-fn number(name: &str, text: &str) -> Result<Value> {
-    match text {
-        "true" => return Ok(Value::Int(1)),
-        "false" => return Ok(Value::Int(0)),
-        _ => {}
-    }
-    if let Ok(i) = text.parse() {
-        return Ok(Value::Int(i));
-    }
-    text.parse().map(Value::Real).with_context(|| format!("{name}={text}: not a number"))
 }

@@ -142,6 +142,11 @@ fn index(param: &Param) -> Option<u32> {
     }
 }
 
+/// Parameters that become arguments of the IR function, in its order.
+pub fn bindable(entry: &EntryPoint) -> impl Iterator<Item = &Param> {
+    entry.params.iter().filter(|p| index(p).is_some())
+}
+
 /// What `param` is bound to; `None` for what the machine itself fills in.
 fn bound(
     entry: &EntryPoint,
@@ -172,10 +177,7 @@ pub fn arguments(
 ) -> Result<Vec<ArgValue>, Failure> {
     let entry = entry(module, dispatch)?;
     let mut args = Vec::new();
-    for param in &entry.params {
-        if index(param).is_none() {
-            continue;
-        }
+    for param in bindable(entry) {
         let refuse =
             |message: String| launch_error(message, "Mend the argument in the recipe.", Some(entry), Some(param));
         let what = bound(entry, param, dispatch, resolved)?;

@@ -13,6 +13,10 @@ const CHUNK: usize = 16;
 trait Op1 {
     fn f(a: u32, x: u64) -> u32;
 }
+/// A library function with a form for vectors.
+trait Math1 {
+    const OP: FUn;
+}
 trait Op2 {
     fn f(a: u32, b: u32) -> u32;
 }
@@ -69,6 +73,8 @@ unsafe fn w64(w: *mut Warp, off: u32, c: usize, v: [u64; CHUNK]) {
 /// Defines a body and its copies for each host instruction set, and a function that picks one.
 macro_rules! bodies {
     ($( $(#[$doc:meta])* $name:ident < $($g:ident : $t:ident),* ; $($cg:ident),* > ($w:ident, $i:ident) $body:block )*) => {$(
+        // Not every body has operands for which a wider instruction set pays.
+        #[allow(dead_code)]
         mod $name {
             use super::*;
             #[inline(always)]
@@ -111,6 +117,44 @@ bodies! {
             let a = r32::<false>(w, i.a, c);
             let mut r = [0u32; CHUNK];
             for l in 0..CHUNK { r[l] = O::f(a[l], i.x); }
+            w32(w, i.d, c, r);
+        }
+    }
+    math1<O: Math1; >(w, i) {
+        for c in 0..2 {
+            let a = r32::<false>(w, i.a, c);
+            let mut r = [0u32; CHUNK];
+            let mut hard = 0u32;
+            for l in 0..CHUNK {
+                let x = f32::from_bits(a[l]);
+                r[l] = sem::math::fast(O::OP, x).to_bits();
+                hard |= u32::from(sem::math::is_hard(O::OP, x)) << l;
+            }
+            while hard != 0 {
+                let l = hard.trailing_zeros() as usize % CHUNK;
+                hard &= hard - 1;
+                r[l] = sem::math::exact(O::OP, f32::from_bits(a[l])).to_bits();
+            }
+            w32(w, i.d, c, r);
+        }
+    }
+    pow2<; UA, UB>(w, i) {
+        for c in 0..2 {
+            let (a, b) = (r32::<UA>(w, i.a, c), r32::<UB>(w, i.b, c));
+            let mut r = [0u32; CHUNK];
+            let mut hard = 0u32;
+            for l in 0..CHUNK {
+                let (x, y) = (f32::from_bits(a[l]), f32::from_bits(b[l]));
+                r[l] = sem::math::fast_pow(x, y).to_bits();
+                hard |= u32::from(sem::math::is_hard_pow(x, y)) << l;
+            }
+            while hard != 0 {
+                let l = hard.trailing_zeros() as usize % CHUNK;
+                hard &= hard - 1;
+                // The immediate tells `pow` from `powr`.
+                let op = if i.x == 0 { FBin::Pow } else { FBin::Powr };
+                r[l] = sem::fbin(op, a[l], b[l]);
+            }
             w32(w, i.d, c, r);
         }
     }
@@ -428,6 +472,9 @@ impl<const N: usize> Op1 for Float1<N> {
         sem::fun(FUNS[N], a)
     }
 }
+impl<const N: usize> Math1 for Float1<N> {
+    const OP: FUn = FUNS[N];
+}
 /// Rare functions; the immediate is the index.
 struct Rare;
 impl Op1 for Rare {
@@ -588,20 +635,34 @@ struct Kinds {
     c: bool,
 }
 
-fn f1<O: Op1>(k: Kinds) -> OpFn {
-    if k.scalar { s1::pick::<O>(k.isa) } else { v1::pick::<O>(k.isa) }
+// Some pickers have no function for some kinds of operands; all of them answer the same way, so that tables can hold any.
+#[allow(clippy::unnecessary_wraps)]
+fn f1<O: Op1>(k: Kinds) -> Option<OpFn> {
+    Some(if k.scalar { s1::generic::<O> } else { v1::pick::<O>(k.isa) })
 }
-fn f2<O: Op2>(k: Kinds) -> OpFn {
-    match (k.scalar, k.a, k.b) {
-        (true, ..) => s2::pick::<O>(k.isa),
+/// Library functions with a form for vectors.
+#[allow(clippy::unnecessary_wraps)]
+fn m1<O: Math1 + Op1>(k: Kinds) -> Option<OpFn> {
+    Some(if k.scalar { s1::generic::<O> } else { math1::pick::<O>(k.isa) })
+}
+/// Operations that no host instruction set makes faster.
+#[allow(clippy::unnecessary_wraps)]
+fn p1<O: Op1>(k: Kinds) -> Option<OpFn> {
+    Some(if k.scalar { s1::generic::<O> } else { v1::generic::<O> })
+}
+fn f2<O: Op2>(k: Kinds) -> Option<OpFn> {
+    // An operation on scalars alone has a scalar result.
+    Some(match (k.scalar, k.a, k.b) {
+        (true, ..) => s2::generic::<O>,
         (_, false, false) => v2::pick::<O, false, false>(k.isa),
         (_, false, true) => v2::pick::<O, false, true>(k.isa),
         (_, true, false) => v2::pick::<O, true, false>(k.isa),
-        (_, true, true) => v2::pick::<O, true, true>(k.isa),
-    }
+        (_, true, true) => return None,
+    })
 }
-fn f3<O: Op3>(k: Kinds) -> OpFn {
-    match (k.scalar, k.a, k.b, k.c) {
+fn f3<O: Op3>(k: Kinds) -> Option<OpFn> {
+    // An operation on scalars alone has a scalar result.
+    Some(match (k.scalar, k.a, k.b, k.c) {
         (true, ..) => s3::pick::<O>(k.isa),
         (_, false, false, false) => v3::pick::<O, false, false, false>(k.isa),
         (_, false, false, true) => v3::pick::<O, false, false, true>(k.isa),
@@ -610,48 +671,54 @@ fn f3<O: Op3>(k: Kinds) -> OpFn {
         (_, true, false, false) => v3::pick::<O, true, false, false>(k.isa),
         (_, true, false, true) => v3::pick::<O, true, false, true>(k.isa),
         (_, true, true, false) => v3::pick::<O, true, true, false>(k.isa),
-        (_, true, true, true) => v3::pick::<O, true, true, true>(k.isa),
-    }
+        (_, true, true, true) => return None,
+    })
 }
-fn g1<O: Wide1>(k: Kinds) -> OpFn {
-    if k.scalar { swide1::pick::<O>(k.isa) } else { wide1::pick::<O>(k.isa) }
+#[allow(clippy::unnecessary_wraps)]
+fn g1<O: Wide1>(k: Kinds) -> Option<OpFn> {
+    Some(if k.scalar { swide1::generic::<O> } else { wide1::pick::<O>(k.isa) })
 }
-fn g2<O: Wide2>(k: Kinds) -> OpFn {
-    match (k.scalar, k.a, k.b) {
-        (true, ..) => swide2::pick::<O>(k.isa),
+fn g2<O: Wide2>(k: Kinds) -> Option<OpFn> {
+    // An operation on scalars alone has a scalar result.
+    Some(match (k.scalar, k.a, k.b) {
+        (true, ..) => swide2::generic::<O>,
         (_, false, false) => wide2::pick::<O, false, false>(k.isa),
         (_, false, true) => wide2::pick::<O, false, true>(k.isa),
         (_, true, false) => wide2::pick::<O, true, false>(k.isa),
-        (_, true, true) => wide2::pick::<O, true, true>(k.isa),
-    }
+        (_, true, true) => return None,
+    })
 }
-fn up<O: Widen>(k: Kinds) -> OpFn {
-    if k.scalar { swiden::pick::<O>(k.isa) } else { widen::pick::<O>(k.isa) }
+#[allow(clippy::unnecessary_wraps)]
+fn up<O: Widen>(k: Kinds) -> Option<OpFn> {
+    Some(if k.scalar { swiden::generic::<O> } else { widen::pick::<O>(k.isa) })
 }
-fn down<O: Narrow>(k: Kinds) -> OpFn {
-    if k.scalar { snarrow::pick::<O>(k.isa) } else { narrow::pick::<O>(k.isa) }
+#[allow(clippy::unnecessary_wraps)]
+fn down<O: Narrow>(k: Kinds) -> Option<OpFn> {
+    Some(if k.scalar { snarrow::generic::<O> } else { narrow::pick::<O>(k.isa) })
 }
-fn c2<O: Cmp2>(k: Kinds) -> OpFn {
-    match (k.a, k.b) {
-        (true, true) => scmp::pick::<O>(k.isa),
+#[allow(clippy::unnecessary_wraps)]
+fn c2<O: Cmp2>(k: Kinds) -> Option<OpFn> {
+    Some(match (k.a, k.b) {
+        (true, true) => scmp::generic::<O>,
         (false, false) => cmp::pick::<O, false, false>(k.isa),
         (false, true) => cmp::pick::<O, false, true>(k.isa),
         (true, false) => cmp::pick::<O, true, false>(k.isa),
-    }
+    })
 }
-fn cw2<O: WideCmp2>(k: Kinds) -> OpFn {
-    match (k.a, k.b) {
-        (true, true) => swcmp::pick::<O>(k.isa),
+#[allow(clippy::unnecessary_wraps)]
+fn cw2<O: WideCmp2>(k: Kinds) -> Option<OpFn> {
+    Some(match (k.a, k.b) {
+        (true, true) => swcmp::generic::<O>,
         (false, false) => wcmp::pick::<O, false, false>(k.isa),
         (false, true) => wcmp::pick::<O, false, true>(k.isa),
         (true, false) => wcmp::pick::<O, true, false>(k.isa),
-    }
+    })
 }
 
 /// `f::<T<N>>(k)` for the `N` that `index` is.
 macro_rules! by_index {
     ($index:expr, $f:ident, $t:ident, $k:expr; $($n:literal)*) => {
-        match $index { $($n => $f::<$t<$n>>($k),)* _ => return None }
+        match $index { $($n => $f::<$t<$n>>($k)?,)* _ => return None }
     };
 }
 
@@ -678,40 +745,55 @@ pub fn select(isa: Isa, op: Op, dst: Reg, args: &[Reg]) -> Option<(OpFn, u64)> {
         }
         Op::Fshl(w) => {
             x = u64::from(w);
-            f3::<Fshl>(k)
+            f3::<Fshl>(k)?
         }
-        Op::FBin(o) => by_index!(o as usize, f2, Float, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15),
+        Op::FBin(o @ (FBin::Pow | FBin::Powr)) => {
+            x = u64::from(o == FBin::Powr);
+            match (k.scalar, k.a, k.b) {
+                (true, ..) => by_index!(o as usize, f2, Float, k; 11 12),
+                (_, false, false) => pow2::pick::<false, false>(isa),
+                (_, false, true) => pow2::pick::<false, true>(isa),
+                (_, true, _) => pow2::pick::<true, false>(isa),
+            }
+        }
+        Op::FBin(o) => by_index!(o as usize, f2, Float, k; 0 1 2 3 4 5 6 7 8 9 10 13 14 15),
         Op::FUn(o) if o as usize >= 40 => {
             x = o as u64;
-            f1::<Rare>(k)
+            p1::<Rare>(k)?
         }
-        Op::FUn(o) => by_index!(o as usize, f1, Float1, k;
-            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39),
+        // Positions in `FUNS`: operations of the vector unit, functions with a form for vectors, the rest.
+        Op::FUn(o) if sem::math::has_fast(o) => {
+            by_index!(o as usize, m1, Float1, k; 14 16 17 18 19 20 21 22 23 24 28 29 30)
+        }
+        Op::FUn(o) if (o as usize) < 16 => {
+            by_index!(o as usize, f1, Float1, k; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 15)
+        }
+        Op::FUn(o) => by_index!(o as usize, p1, Float1, k; 25 26 27 31 32 33 34 35 36 37 38 39),
         Op::Fma { neg_product, neg_addend } => {
             let n = usize::from(neg_product) | usize::from(neg_addend) << 1;
             by_index!(n, f3, Fma, k; 0 1 2 3)
         }
-        Op::FmaF16 => f3::<FmaF16>(k),
+        Op::FmaF16 => f3::<FmaF16>(k)?,
         Op::Cvt(c) => match c {
-            Cvt::Zext64 => up::<Zext>(k),
-            Cvt::Sext64 => up::<Sext>(k),
-            Cvt::Lo => down::<Lo>(k),
-            Cvt::Hi => down::<Hi>(k),
+            Cvt::Zext64 => up::<Zext>(k)?,
+            Cvt::Sext64 => up::<Sext>(k)?,
+            Cvt::Lo => down::<Lo>(k)?,
+            Cvt::Hi => down::<Hi>(k)?,
             Cvt::FToI { signed, bits } => {
                 x = u64::from(bits);
                 match (signed, bits) {
-                    (true, 32) => f1::<FToI32<true>>(k),
-                    (false, 32) => f1::<FToI32<false>>(k),
-                    (true, ..32) => f1::<FToI<true>>(k),
-                    (false, ..32) => f1::<FToI<false>>(k),
-                    (true, _) => up::<FToI<true>>(k),
-                    (false, _) => up::<FToI<false>>(k),
+                    (true, 32) => f1::<FToI32<true>>(k)?,
+                    (false, 32) => f1::<FToI32<false>>(k)?,
+                    (true, ..32) => f1::<FToI<true>>(k)?,
+                    (false, ..32) => f1::<FToI<false>>(k)?,
+                    (true, _) => up::<FToI<true>>(k)?,
+                    (false, _) => up::<FToI<false>>(k)?,
                 }
             }
-            Cvt::IToF { signed: true } => f1::<IToF<true>>(k),
-            Cvt::IToF { signed: false } => f1::<IToF<false>>(k),
-            Cvt::LToF { signed: true } => down::<LToF<true>>(k),
-            Cvt::LToF { signed: false } => down::<LToF<false>>(k),
+            Cvt::IToF { signed: true } => f1::<IToF<true>>(k)?,
+            Cvt::IToF { signed: false } => f1::<IToF<false>>(k)?,
+            Cvt::LToF { signed: true } => down::<LToF<true>>(k)?,
+            Cvt::LToF { signed: false } => down::<LToF<false>>(k)?,
             _ => return double::select(op, k),
         },
         Op::Pack => match (k.scalar, k.a, k.b) {
@@ -719,7 +801,7 @@ pub fn select(isa: Isa, op: Op, dst: Reg, args: &[Reg]) -> Option<(OpFn, u64)> {
             (_, false, false) => pack::pick::<false, false>(isa),
             (_, false, true) => pack::pick::<false, true>(isa),
             (_, true, false) => pack::pick::<true, false>(isa),
-            (_, true, true) => pack::pick::<true, true>(isa),
+            (_, true, true) => return None,
         },
         Op::ICmp32(p) => by_index!(p as usize, c2, Icmp, k; 0 1 2 3 4 5 6 7 8 9),
         Op::ICmp64(p) => by_index!(p as usize, cw2, Icmp, k; 0 1 2 3 4 5 6 7 8 9),
@@ -762,4 +844,43 @@ pub fn select_copy(isa: Isa, dst: Reg, src: Reg) -> OpFn {
 /// Reads of special registers.
 pub fn select_sr(isa: Isa, uniform: bool) -> OpFn {
     if uniform { sr_uniform::pick(isa) } else { sr_lane::pick(isa) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_stand_in_the_order_of_their_types() {
+        assert!(IOPS.iter().enumerate().all(|(i, &o)| o as usize == i));
+        assert!(FBINS.iter().enumerate().all(|(i, &o)| o as usize == i));
+        assert!(FUNS.iter().enumerate().all(|(i, &o)| o as usize == i));
+        assert!(INT_PREDS.iter().enumerate().all(|(i, &o)| o as usize == i));
+        assert!(FLOAT_PREDS.iter().enumerate().all(|(i, &o)| o as usize == i));
+    }
+
+    #[test]
+    fn every_operation_has_a_function() {
+        let reg = |class, uniform| Reg { off: 0, uniform, class };
+        let v = reg(Class::B32, false);
+        for isa in [Isa::Generic, Isa::Avx2, Isa::Avx512] {
+            for (dst, a, b) in [
+                (v, v, v),
+                (v, v, reg(Class::B32, true)),
+                (v, reg(Class::B32, true), v),
+                (reg(Class::B32, true), reg(Class::B32, true), reg(Class::B32, true)),
+            ] {
+                for o in IOPS {
+                    assert!(select(isa, Op::I32(o), dst, &[a, b]).is_some(), "{o:?}");
+                    assert!(select(isa, Op::I64(o), dst, &[a, b]).is_some(), "{o:?}");
+                }
+                for o in FBINS {
+                    assert!(select(isa, Op::FBin(o), dst, &[a, b]).is_some(), "{o:?}");
+                }
+            }
+            for o in FUNS {
+                assert!(select(isa, Op::FUn(o), v, &[v]).is_some(), "{o:?}");
+            }
+        }
+    }
 }

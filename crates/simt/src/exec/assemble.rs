@@ -18,7 +18,7 @@ pub fn assemble<O: Observer>(l: &Lowered, isa: Isa) -> Result<Code, Unassembled>
         block_first: l.blocks.iter().map(|b| b.first).collect(),
         lists: Vec::new(),
         block_cost: l.blocks.iter().map(|b| (b.issue.len() as u32).max(1)).collect(),
-        rules: if O::SANITIZE { l.insts.iter().map(taint::rule).collect() } else { Vec::new() },
+        rules: if O::SANITIZE { l.insts.iter().map(|i| taint::rule::<O>(i, isa)).collect() } else { Vec::new() },
     };
     let mut block = 0u32;
     for (id, i) in l.insts.iter().enumerate() {

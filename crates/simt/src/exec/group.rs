@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::buffer::Aligned;
 use super::mem::View;
-use super::{BlockCount, Code, Inst, LANES, Stop, Warp, run, run_tracked};
+use super::{BlockCount, Code, Inst, LANES, Stop, Warp, run, run_observed, run_tracked};
 use crate::fault::{Access, Fault, FaultKind};
 use crate::launch::{Launch, Limits};
 use crate::lower::Lowered;
@@ -140,8 +140,14 @@ pub struct Env<'a, O> {
     pub stopped: bool,
 }
 
-const ABSENT: View =
-    View { ptr: std::ptr::null_mut(), len: 0, written: std::ptr::null_mut(), read_only: false, present: false };
+const ABSENT: View = View {
+    ptr: std::ptr::null_mut(),
+    len: 0,
+    written: std::ptr::null_mut(),
+    read_only: false,
+    present: false,
+    contended: false,
+};
 
 impl<'a, O: Observer> Env<'a, O> {
     /// For the groups of one worker.
@@ -288,7 +294,12 @@ impl<'a, O: Observer> Env<'a, O> {
                             self.buffer_name(id),
                             v.len
                         ),
-                        "Guard the access with the buffer's length, or launch fewer threads.".to_owned(),
+                        if overflowed(off, v.len) {
+                            "A 32-bit index has overflowed: compute the offset in 64 bits (size_t, ulong or long)."
+                        } else {
+                            "Guard the access with the buffer's length, or launch fewer threads."
+                        }
+                        .to_owned(),
                     )
                 } else {
                     (
@@ -416,6 +427,12 @@ impl<'a, O: Observer> Env<'a, O> {
     }
 }
 
+/// Is a negative offset what a 32-bit index leaves after it passed 2^31? Then it is inside the buffer once 2^32 elements of
+/// some usual size are added.
+fn overflowed(offset: i64, len: u64) -> bool {
+    offset < 0 && [1i64, 2, 4, 8, 16].iter().any(|size| u64::try_from(offset + (size << 32)).is_ok_and(|o| o < len))
+}
+
 /// Memory and simdgroups of one host thread, used for one group after another.
 pub struct Worker {
     warps: Vec<Warp>,
@@ -490,6 +507,7 @@ impl Worker {
                 private_bytes: private_bytes as u32,
                 taint: part(shadow.as_ref(), index * frame * 2).cast(),
                 origin: part(shadow.as_ref(), index * frame * 2 + frame).cast(),
+                rules: code.rules.as_ptr(),
                 private_init: part(private_init.as_ref(), index * private_bytes * LANES).cast(),
                 env: std::ptr::null_mut(),
             });
@@ -554,6 +572,8 @@ impl Worker {
                         unsafe {
                             if O::SANITIZE {
                                 run_tracked::<O>(w, &code.rules);
+                            } else if O::VALUES {
+                                run_observed::<O>(w);
                             } else {
                                 run(w);
                             }

@@ -14,8 +14,11 @@ use super::{BlockCount, Isa, order_sensitive};
 use crate::counters::{Counters, InstrClass};
 use crate::fault::{Access, Fault, FaultKind};
 use crate::launch::{ArgValue, BlockRuns, Detail, GroupWork, Launch, Limits, Memory, Mode, Outcome, WORK_BINS};
+use crate::lower::linear::{LInst, LOp};
+use crate::lower::sir::{Class, Op};
 use crate::lower::{self, LowerError, Lowered};
 use crate::observe::footprint::footprint;
+use crate::observe::values::{Values, Watch};
 use crate::observe::{Nothing, Observer, Plan, Profile, Sanitize};
 use crate::reader::{self, ReadError};
 
@@ -177,6 +180,83 @@ impl Program {
     }
 }
 
+/// One execution of an instruction, with what its lanes held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedStep {
+    /// Where the instruction stems from.
+    pub pos: SourcePos,
+    /// What it does, e.g. `load device`, `fma`.
+    pub what: String,
+    /// Lanes that took part.
+    pub mask: u32,
+    /// Values lane by lane, as bits: results, or what a store writes. One for each element of a vector.
+    pub values: Vec<[u64; 32]>,
+    /// Bits of a value: 1, 32 or 64.
+    pub bits: u32,
+}
+
+/// Values of one source line in one simdgroup.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The run.
+    pub outcome: Outcome,
+    /// Executions in order.
+    pub steps: Vec<TracedStep>,
+    /// Executions beyond those that were kept.
+    pub left_out: u64,
+    /// Lines that have instructions, ascending.
+    pub lines: Vec<u32>,
+}
+
+impl Program {
+    /// Runs one dispatch and records what the instructions of `line` compute in one simdgroup of one threadgroup
+    /// (linear), at most `most` executions.
+    pub fn trace(
+        &self,
+        name: &str,
+        launch: &Launch,
+        memory: &mut Memory,
+        limits: &Limits,
+        line: u32,
+        (group, simdgroup, most): (u64, u32, usize),
+    ) -> Result<Traced, RunError> {
+        let entry = self.entry(name)?;
+        let lowered = self.lowered(name)?;
+        let function = self.ir.function(&entry.symbol).ok_or_else(|| RunError::NoEntry(entry.symbol.clone()))?;
+        let dynamic = check(entry, function, lowered, launch, memory, limits)?;
+        let mut job = Job::new(lowered, function, launch, memory, dynamic)?;
+        let shown = |i: &LInst| matches!(i.op, LOp::Op(_)) && !(i.dst.is_empty() && i.args.is_empty());
+        let on_line = |i: &LInst| lowered.position(i.pos).is_some_and(|p| p.line == line);
+        let points = lowered.insts.iter().map(|i| shown(i) && on_line(i)).collect();
+        job.watch = Watch { points, group, simdgroup, most };
+        let ran = job.run::<Values>(self.isa, limits);
+        job.finish(memory);
+        let ran = ran?;
+        let mut lines: Vec<u32> = lowered.insts.iter().filter_map(|i| Some(lowered.position(i.pos)?.line)).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let steps = ran.observer.seen.into_iter().filter_map(|o| step(lowered, o)).collect();
+        Ok(Traced { outcome: ran.outcome, steps, left_out: ran.observer.left_out, lines })
+    }
+}
+
+fn step(lowered: &Lowered, o: crate::observe::values::Observed) -> Option<TracedStep> {
+    let inst = lowered.insts.get(o.point as usize)?;
+    let LOp::Op(op) = inst.op else { return None };
+    let stored = if let Op::Store(m) = op { usize::from(m.count) } else { 0 };
+    let (regs, values) = if stored > 0 {
+        (inst.args.as_slice(), o.args.into_iter().take(stored).collect())
+    } else {
+        (inst.dst.as_slice(), o.results)
+    };
+    let bits = match regs.first()?.class {
+        Class::Pred => 1,
+        Class::B64 => 64,
+        Class::B32 | Class::None => 32,
+    };
+    Some(TracedStep { pos: lowered.position(inst.pos)?.clone(), what: op.title(), mask: o.mask, values, bits })
+}
+
 /// Checks a launch against the limits and the signature; gives the bytes of threadgroup memory.
 fn check(
     entry: &Entry,
@@ -282,6 +362,8 @@ struct Job<'a> {
     constants: View,
     /// Copies of buffers whose bytes are not aligned as atomics need.
     moved: Vec<(usize, Aligned)>,
+    /// Values that are wanted.
+    watch: Watch,
     _bytes: Vec<Aligned>,
 }
 
@@ -307,8 +389,14 @@ impl<'a> Job<'a> {
         memory: &mut Memory,
         threadgroup_bytes: u32,
     ) -> Result<Self, RunError> {
-        let none =
-            View { ptr: std::ptr::null_mut(), len: 0, written: std::ptr::null_mut(), read_only: false, present: false };
+        let none = View {
+            ptr: std::ptr::null_mut(),
+            len: 0,
+            written: std::ptr::null_mut(),
+            read_only: false,
+            present: false,
+            contended: false,
+        };
         let mut views = vec![none];
         let mut names = vec![String::new()];
         let mut moved = Vec::new();
@@ -329,7 +417,14 @@ impl<'a> Job<'a> {
                 }
                 None => std::ptr::null_mut(),
             };
-            views.push(View { ptr, len: b.bytes.len() as u64, written, read_only: b.read_only, present: true });
+            views.push(View {
+                ptr,
+                len: b.bytes.len() as u64,
+                written,
+                read_only: b.read_only,
+                present: true,
+                contended: false,
+            });
             names.push(b.name.clone());
         }
         let mut bytes = Vec::new();
@@ -344,6 +439,7 @@ impl<'a> Job<'a> {
                 written: std::ptr::null_mut(),
                 read_only: true,
                 present: true,
+                contended: false,
             };
             bytes.push(a);
             Ok(v)
@@ -367,7 +463,22 @@ impl<'a> Job<'a> {
                 }
             });
         }
-        Ok(Self { lowered, launch, views, names, args, threadgroup_bytes, constants, moved, _bytes: bytes })
+        // Buffers that a store may reach: those bound to parameters that are written.
+        for (k, a) in launch.args.iter().enumerate() {
+            let writes = lowered.written_params.as_ref().is_none_or(|w| w.contains(&(k as u32)));
+            if let (true, ArgValue::Buffer(b, _)) = (writes, a)
+                && let Some(v) = views.get_mut(b.0 as usize + 1)
+            {
+                v.contended = true;
+            }
+        }
+        if lowered.written_params.is_none() {
+            for v in &mut views {
+                v.contended = true;
+            }
+        }
+        let watch = Watch::default();
+        Ok(Self { lowered, launch, views, names, args, threadgroup_bytes, constants, moved, watch, _bytes: bytes })
     }
 
     /// Copies moved buffers back.
@@ -481,6 +592,7 @@ impl<'a> Job<'a> {
             traced: traced(only, self.launch.group_count()),
             simdgroups: self.launch.threads.iter().product::<u32>().div_ceil(super::LANES as u32),
             in_advance: self.lowered.in_advance(),
+            watch: self.watch.clone(),
         });
         let mut work = Vec::new();
         loop {

@@ -72,7 +72,7 @@ fn index_of(c: u32) -> u32 {
 pub(super) fn elem_of(c: u32) -> Elem {
     ELEMS[(c >> bits::ELEM & 7) as usize % ELEMS.len()]
 }
-fn space_of(c: u32) -> Space {
+pub(super) fn space_of(c: u32) -> Space {
     SPACES[(c >> bits::SPACE & 3) as usize]
 }
 pub(super) fn count_of(c: u32) -> usize {
@@ -92,6 +92,8 @@ pub struct View {
     pub read_only: bool,
     /// Is there such a buffer at all?
     pub present: bool,
+    /// May this launch write it? Otherwise nothing can race on it.
+    pub contended: bool,
 }
 
 // SAFETY: kernels run on several host threads share device memory as GPUs do. All accesses go through raw pointers,
@@ -158,18 +160,67 @@ pub(super) unsafe fn addresses(w: *mut Warp, i: &Inst) -> Longs {
 pub(super) enum Place {
     /// Host address, flags of written bytes (or null), space.
     Host(*mut u8, *mut bool, Space),
-    /// Offset in the lane's private memory, flags of written bytes (or null).
+    /// Offset in the lane's private memory; flags of its first byte (or null), the others are laid out as memory is.
     Private(u32, *mut bool),
     /// A fault has been reported.
     Refused,
 }
 
 impl Place {
-    /// Flags of written bytes, or null.
-    pub(super) fn flags(self) -> *mut bool {
-        match self {
-            Self::Host(_, f, _) | Self::Private(_, f) => f,
-            Self::Refused => std::ptr::null_mut(),
+    /// Are the `n` bytes from `at` written, as far as that is known?
+    #[inline(always)]
+    pub(super) unsafe fn is_written(self, at: usize, n: usize) -> bool {
+        // SAFETY: flags cover the access.
+        unsafe {
+            match self {
+                Self::Host(_, f, _) => f.is_null() || all_set(f.add(at), n),
+                Self::Private(_, f) if f.is_null() => true,
+                Self::Private(from, f) => {
+                    if (from as usize + at).is_multiple_of(4) && n == 4 {
+                        return all_set(f.add(private_step(from, at)), 4);
+                    }
+                    (0..n).all(|k| *f.add(private_step(from, at + k)))
+                }
+                Self::Refused => true,
+            }
+        }
+    }
+
+    /// Marks the `n` bytes from `at`.
+    #[inline(always)]
+    pub(super) unsafe fn mark(self, at: usize, n: usize, written: bool) {
+        // SAFETY: flags cover the access.
+        unsafe {
+            match self {
+                Self::Host(_, f, _) if !f.is_null() => f.add(at).write_bytes(u8::from(written), n),
+                Self::Private(from, f) if !f.is_null() => {
+                    for k in 0..n {
+                        *f.add(private_step(from, at + k)) = written;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Distance in interleaved private memory from byte `from` to the byte `at` bytes on.
+#[inline(always)]
+fn private_step(from: u32, at: usize) -> usize {
+    private_byte(from + at as u32, 0) - private_byte(from, 0)
+}
+
+/// Are all of `n` flags set?
+#[inline(always)]
+unsafe fn all_set(f: *const bool, n: usize) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        match n {
+            1 => *f,
+            2 => f.cast::<u16>().read_unaligned() == 0x0101,
+            4 => f.cast::<u32>().read_unaligned() == 0x0101_0101,
+            8 => f.cast::<u64>().read_unaligned() == 0x0101_0101_0101_0101,
+            _ => (0..n).all(|k| *f.add(k)),
         }
     }
 }
@@ -179,6 +230,13 @@ impl Place {
 #[inline(always)]
 fn private_byte(at: u32, lane: usize) -> usize {
     (at as usize >> 2) * 4 * LANES + lane * 4 + (at as usize & 3)
+}
+
+/// Flags of a private byte, laid out as private memory is.
+#[inline(always)]
+unsafe fn private_flags<O: Observer>(w: *mut Warp, at: u32, lane: usize) -> *mut bool {
+    // SAFETY: the shadow is as large as private memory.
+    unsafe { if O::SANITIZE { (*w).private_init.add(private_byte(at, lane)) } else { std::ptr::null_mut() } }
 }
 
 /// Checks one lane's access and finds where it lands.
@@ -212,9 +270,7 @@ pub(super) unsafe fn place<O: Observer>(
             }
             Space::Private => {
                 if at + size <= u64::from((*w).private_bytes) {
-                    let from = lane * (*w).private_bytes as usize + at as usize;
-                    let flags = if O::SANITIZE { (*w).private_init.add(from) } else { std::ptr::null_mut() };
-                    return Place::Private(at as u32, flags);
+                    return Place::Private(at as u32, private_flags::<O>(w, at as u32, lane));
                 }
             }
             _ => {
@@ -274,15 +330,15 @@ pub(super) unsafe fn put_at(w: *mut Warp, e: Elem, p: Place, lane: usize, at: us
 }
 
 /// Addresses of the active lanes as a lowest one and distances from it, all below 2^31.
-struct Span {
-    lo: u64,
-    hi: u64,
-    rel: Words,
+pub(super) struct Span {
+    pub lo: u64,
+    pub hi: u64,
+    pub rel: Words,
 }
 
 /// The addresses of an access in compact form; `None` when they are too far apart, or in a space decided lane by lane.
 #[inline(always)]
-unsafe fn span<I: Simd>(w: *mut Warp, i: &Inst, mask: u32) -> Option<Span> {
+pub(super) unsafe fn span<I: Simd>(w: *mut Warp, i: &Inst, mask: u32) -> Option<Span> {
     // SAFETY: operands come from the assembler.
     unsafe {
         let c = i.c;
@@ -847,10 +903,7 @@ unsafe fn store_slow<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *co
                 let v = lane_value(w, *list.add(k), lane, e.bytes() == 8);
                 put_at(w, e, p, lane, k * step, v);
             }
-            let flags = p.flags();
-            if !flags.is_null() {
-                flags.write_bytes(1, size);
-            }
+            p.mark(0, size, true);
         }
         done::<O>(w, i)
     }
@@ -927,16 +980,17 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
                 env.problem(w, i.id, lane, Problem::Misaligned { address: addrs[lane], align: size, size });
                 continue;
             }
-            let (p, flags, space) = match place::<O>(w, i, lane, addrs[lane], size, true) {
-                Place::Host(p, flags, space) => (p, flags, space),
+            let placed = place::<O>(w, i, lane, addrs[lane], size, true);
+            let (p, space) = match placed {
+                Place::Host(p, _, space) => (p, space),
                 // A word of private memory is one word on the host; wider atomics on it are refused by the lowering.
-                Place::Private(at, flags) if !wide => ((*w).private.add(private_byte(at, lane)), flags, Space::Private),
+                Place::Private(at, _) if !wide => ((*w).private.add(private_byte(at, lane)), Space::Private),
                 _ => continue,
             };
             let values = list.add(if CAS { 2 } else { 1 });
             if O::SANITIZE {
                 mem_checked::before_atomic::<O>(w, i, lane, addrs[lane], size as u32, space);
-                mem_checked::atomic_taint::<O>(w, i, lane, flags, size as usize, *list, *values);
+                mem_checked::atomic_taint::<O>(w, i, lane, placed, size as usize, *list, *values);
             }
             let v = lane_value(w, *values, lane, wide);
             let old = if CAS {
@@ -970,11 +1024,7 @@ unsafe fn atomic<O: Observer, const CAS: bool>(w: *mut Warp, i: *const Inst) -> 
             } else {
                 *(*w).at::<u32>(d).add(lane) = old as u32;
             }
-            if !flags.is_null() {
-                for k in 0..size as usize {
-                    *flags.add(k) = true;
-                }
-            }
+            placed.mark(0, size as usize, true);
         }
         if CAS {
             *(*w).at::<u32>(*list.add(1)) = success;
@@ -1030,9 +1080,11 @@ macro_rules! by_elem {
 
 /// The function of a load.
 pub fn select_load<O: Observer>(e: Elem, isa: Isa) -> OpFn {
-    if O::SANITIZE {
-        return mem_checked::select_load::<O>(e);
-    }
+    if O::SANITIZE { mem_checked::select_load::<O>(e) } else { select_plain_load::<O>(e, isa) }
+}
+
+/// The function of a load that nothing watches lane by lane.
+pub fn select_plain_load<O: Observer>(e: Elem, isa: Isa) -> OpFn {
     match isa {
         Isa::Generic => by_elem!(e, load_portable, O),
         Isa::Avx2 => by_elem!(e, load_avx2, O),

@@ -3,8 +3,10 @@
 
 use super::cross::SCALAR;
 use super::group::{Env, Use};
-use super::lanes::put;
-use super::mem::{ELEMS, Place, addresses, aligned, bits, count_of, done, get_at, lane_value, place, put_at};
+use super::lanes::{Portable, put};
+use super::mem::{
+    ELEMS, Place, addresses, aligned, bits, count_of, done, get_at, lane_value, place, put_at, space_of, span,
+};
 use super::taint;
 use super::{Inst, OpFn, Warp};
 use crate::lower::sir::{Elem, Space};
@@ -68,14 +70,14 @@ pub unsafe fn atomic_taint<O: Observer>(
     w: *mut Warp,
     i: &Inst,
     lane: usize,
-    flags: *mut bool,
+    place: Place,
     size: usize,
     dst: u32,
     value: u32,
 ) {
     // SAFETY: `place` has checked `size` bytes and their flags.
     unsafe {
-        let fresh = !flags.is_null() && (0..size).any(|k| !*flags.add(k));
+        let fresh = !place.is_written(0, size);
         let slot = (dst & !SCALAR) / 4;
         let old = taint::get(w, slot) & !(1 << lane);
         taint::set(w, slot, old | u32::from(fresh) << lane, i.id);
@@ -97,10 +99,17 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
         let size = step * n;
         let mask = (*w).mask;
         address_taint::<O>(w, i);
-        let addrs = addresses(w, i);
-        aligned::<O>(w, i, &addrs);
         let list = (*w).lists.add(i.d as usize);
         let scalar = i.c & bits::RESULT_SCALAR != 0;
+        if nothing_to_watch::<O>(w, i, mask) {
+            for k in 0..n {
+                let slot = (*list.add(k) & !SCALAR) / 4;
+                *(*w).taint.add(slot as usize) = 0;
+            }
+            return (rule_of(w, i).plain)(w, i);
+        }
+        let addrs = addresses(w, i);
+        aligned::<O>(w, i, &addrs);
         let kind = if i.c & bits::ATOMIC != 0 { AccessKind::Atomic } else { AccessKind::Load };
         let mut fresh = [0u32; 4];
         // A scalar load stands for all lanes; two of them are enough to tell apart one reader and several.
@@ -126,8 +135,7 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
                 watch::<O>(w, space, &a);
             }
             for (k, fresh) in fresh.iter_mut().enumerate().take(n) {
-                let flags = p.flags();
-                if !flags.is_null() && (0..step).any(|b| !*flags.add(k * step + b)) {
+                if !p.is_written(k * step, step) {
                     *fresh |= 1 << lane;
                 }
                 let v = get_at(w, e, p, lane, k * step);
@@ -150,6 +158,37 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
         drain::<O>(w);
         done::<O>(w, i)
     }
+}
+
+/// Is an access aligned, in one buffer that this launch cannot write and whose bytes all count as written?
+#[inline(always)]
+unsafe fn nothing_to_watch<O: Observer>(w: *mut Warp, i: &Inst, mask: u32) -> bool {
+    // SAFETY: as `load`.
+    unsafe {
+        if space_of(i.c) != Space::Device || i.c & bits::ATOMIC != 0 {
+            return false;
+        }
+        let Some(s) = span::<Portable>(w, i, mask) else { return false };
+        let env = &*(*w).env.cast::<Env<'_, O>>();
+        let v = env.view(s.lo);
+        if v.contended || !v.written.is_null() {
+            return false;
+        }
+        let low = (1u64 << (i.c >> bits::ALIGN & 31)) - 1;
+        if low == 0 {
+            return true;
+        }
+        let mut all = s.lo;
+        for (l, r) in s.rel.iter().enumerate() {
+            all |= u64::from(r & 0u32.wrapping_sub(mask >> l & 1));
+        }
+        all & low == 0
+    }
+}
+
+unsafe fn rule_of<'a>(w: *mut Warp, i: &Inst) -> &'a taint::Rule {
+    // SAFETY: there is a rule for each instruction of the code that `w` runs.
+    unsafe { &*(*w).rules.add(i.id as usize) }
 }
 
 /// Address within its space.
@@ -180,7 +219,6 @@ unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *c
                 continue;
             }
             let device = matches!(p, Place::Host(_, _, Space::Device));
-            let flags = p.flags();
             // At most four words or two double words.
             let mut values = [0u64; 4];
             for (k, v) in values.iter_mut().enumerate().take(n) {
@@ -191,9 +229,7 @@ unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *c
                 if t != 0 && device {
                     taint::used::<O>(w, slot, t, i.id, Use::Store);
                 }
-                if !flags.is_null() {
-                    flags.add(k * step).write_bytes(u8::from(t == 0 || device), step);
-                }
+                p.mark(k * step, step, t == 0 || device);
             }
             if let Place::Host(host, _, space) = p {
                 let mut new = [0u8; 16];

@@ -21,7 +21,7 @@ mod mem;
 mod mem_checked;
 mod taint;
 
-pub use machine::{LaunchError, LoadError, Program, RunError};
+pub use machine::{LaunchError, LoadError, Program, RunError, Traced, TracedStep};
 
 use crate::lower::Lowered;
 
@@ -173,6 +173,8 @@ pub struct Warp {
     pub taint: *mut u32,
     /// Instruction that an undefined value comes from, by frame word.
     pub origin: *mut u32,
+    /// How undefined values move, by instruction.
+    pub rules: *const taint::Rule,
     /// Written bytes of private memory.
     pub private_init: *mut bool,
     /// The group it belongs to: a `group::Env<O>` of the observer the code was assembled for.
@@ -230,6 +232,50 @@ pub unsafe fn run_tracked<O: crate::observe::Observer>(w: *mut Warp, rules: &[ta
                 taint::step::<O>(w, r, pc);
             }
             pc = ((*pc).run)(w, pc);
+        }
+    }
+}
+
+/// Runs a simdgroup until it stops, showing the values of instructions to the observer.
+///
+/// # Safety
+/// As [`run`]; `O` must be the observer type of the code.
+pub unsafe fn run_observed<O: crate::observe::Observer>(w: *mut Warp) {
+    use crate::observe::values::Observed;
+    // SAFETY: as `run`; registers of an instruction lie in the frame of the simdgroup that runs it.
+    unsafe {
+        let mut pc = (*w).resume;
+        (*w).stop = Stop::Running;
+        while !pc.is_null() {
+            let env = &mut *(*w).env.cast::<group::Env<'_, O>>();
+            let (id, mask) = ((*pc).id, (*w).mask);
+            let inst = env.shared.lowered.insts.get(id as usize).filter(|_| env.observer.wants((*w).index, id));
+            let Some(inst) = inst else {
+                pc = ((*pc).run)(w, pc);
+                continue;
+            };
+            let args = inst.args.iter().map(|&r| lanes_of(w, r)).collect();
+            pc = ((*pc).run)(w, pc);
+            let results = inst.dst.iter().map(|&r| lanes_of(w, r)).collect();
+            env.observer.observed(Observed { point: id, mask, args, results });
+        }
+    }
+}
+
+/// A register's contents, lane by lane.
+unsafe fn lanes_of(w: *mut Warp, r: crate::lower::linear::Reg) -> crate::observe::values::Lanes {
+    use crate::lower::sir::Class;
+    // SAFETY: the register is one of the program that `w` runs.
+    unsafe {
+        match (r.class, r.uniform) {
+            (Class::None, _) => [0; LANES],
+            (Class::Pred, _) => {
+                let bits = *(*w).at::<u32>(r.off);
+                std::array::from_fn(|l| u64::from(bits >> l & 1))
+            }
+            (_, true) => [*(*w).at::<u64>(r.off); LANES],
+            (Class::B32, false) => (*(*w).at::<[u32; LANES]>(r.off)).map(u64::from),
+            (Class::B64, false) => *(*w).at::<[u64; LANES]>(r.off),
         }
     }
 }

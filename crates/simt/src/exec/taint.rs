@@ -4,7 +4,7 @@
 
 use super::cross::{self, fragment};
 use super::group::{Env, Problem, Use};
-use super::{Inst, LANES, Warp};
+use super::{Inst, Isa, LANES, OpFn, Warp, control, mem};
 use crate::lower::linear::{LInst, LOp};
 use crate::lower::sir::{Class, Op, ReduceOp};
 use crate::observe::Observer;
@@ -43,10 +43,12 @@ pub struct Rule {
     n_args: u8,
     /// The result is one scalar.
     uniform: bool,
+    /// For a load: the function that does it when there is nothing to watch.
+    pub plain: OpFn,
 }
 
 /// The rule of a linear instruction.
-pub fn rule(i: &LInst) -> Rule {
+pub fn rule<O: Observer>(i: &LInst, isa: Isa) -> Rule {
     let mut args = [0u32; 6];
     for (a, r) in args.iter_mut().zip(&i.args) {
         *a = r.off / 4;
@@ -75,7 +77,11 @@ pub fn rule(i: &LInst) -> Rule {
         _ => Kind::None,
     };
     let uniform = i.dst.first().is_some_and(|d| d.uniform && d.class != Class::None);
-    Rule { kind, dst, args, n_args: i.args.len().min(6) as u8, uniform }
+    let plain = match i.op {
+        LOp::Op(Op::Load(m)) => mem::select_plain_load::<O>(m.elem, isa),
+        _ => control::nothing,
+    };
+    Rule { kind, dst, args, n_args: i.args.len().min(6) as u8, uniform, plain }
 }
 
 fn reduce(op: ReduceOp, width: u8) -> Kind {

@@ -100,6 +100,10 @@ pub struct Lowered {
     pub register_halves: u32,
     /// What blocks issue and which results instructions wait for.
     pub shape: Arc<Shape>,
+    /// Parameters whose memory the kernel may write; `None` when a store's pointer cannot be traced to one.
+    pub written_params: Option<Vec<u32>>,
+    /// Parameters that nothing in the kernel reads.
+    pub unused_params: Vec<u32>,
 }
 
 impl Reg {
@@ -468,6 +472,8 @@ impl Linear<'_> {
             constants: f.constants.clone(),
             register_halves: self.pressure(&live, &uniform),
             shape: Arc::default(),
+            written_params: super::roots::written(f),
+            unused_params: super::roots::unused(f),
         };
         // Number of each block that stays.
         let mut number = vec![u32::MAX; f.blocks.len()];

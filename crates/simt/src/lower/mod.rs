@@ -17,6 +17,7 @@ mod make;
 mod memory;
 mod passes;
 mod print;
+mod roots;
 pub mod sir;
 
 pub use build::{CONSTANTS_BASE, TAG_PRIVATE, TAG_THREADGROUP};

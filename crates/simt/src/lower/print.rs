@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::linear::{LOp, Lowered, Reg};
-use super::sir::{Class, Func};
+use super::sir::{Class, Func, Op};
 
 impl fmt::Display for Reg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -14,6 +14,33 @@ impl fmt::Display for Reg {
             (_, true) => "s",
         };
         write!(f, "{kind}{}", self.off)
+    }
+}
+
+impl Op {
+    /// What it does, for people who read a trace.
+    pub fn title(self) -> String {
+        let lower = |d: &dyn fmt::Debug| format!("{d:?}").to_lowercase();
+        match self {
+            Self::Load(m) => format!("load {}", lower(&m.space)),
+            Self::Store(m) => format!("store {}", lower(&m.space)),
+            Self::Rmw(o, m) => format!("atomic {} {}", lower(&o), lower(&m.space)),
+            Self::CmpXchg(m) => format!("atomic compare {}", lower(&m.space)),
+            Self::I32(o) => format!("int {}", lower(&o)),
+            Self::I64(o) => format!("long {}", lower(&o)),
+            Self::FBin(o) => format!("float {}", lower(&o)),
+            Self::FUn(o) => format!("float {}", lower(&o)),
+            Self::Fma { .. } | Self::FmaF16 => "float multiply-add".to_owned(),
+            Self::ICmp32(o) | Self::ICmp64(o) => format!("int compare {}", lower(&o)),
+            Self::FCmp(o) => format!("float compare {}", lower(&o)),
+            Self::Sel => "select".to_owned(),
+            Self::Shuffle(k) => format!("shuffle {}", lower(&k)),
+            Self::Reduce(o, _) => format!("simd {}", lower(&o)),
+            other => {
+                let text = lower(&other);
+                text.split(['(', '{', ' ']).next().unwrap_or_default().to_owned()
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod race;
 pub mod reuse;
 mod sanitize;
 pub mod trace;
+pub mod values;
 
 pub use profile::{PointTraffic, Profile};
 pub use sanitize::Sanitize;
@@ -80,6 +81,8 @@ pub struct Plan {
     pub simdgroups: u32,
     /// Program points of accesses that a GPU makes once per launch, not in the kernel: constants read in advance.
     pub in_advance: Vec<u32>,
+    /// Values that are wanted.
+    pub watch: values::Watch,
 }
 
 /// Watches one threadgroup at a time.
@@ -88,6 +91,8 @@ pub trait Observer: Findings + Send + Default {
     const EVENTS: bool;
     /// Does the run look for faults, and go on after them?
     const SANITIZE: bool;
+    /// Are values of instructions wanted?
+    const VALUES: bool = false;
     /// Instructions a simdgroup runs before another of its threadgroup gets its turn.
     const SLICE: i64 = 1 << 16;
 
@@ -95,6 +100,13 @@ pub trait Observer: Findings + Send + Default {
     fn plan(&mut self, _plan: &Plan) {}
     /// A simdgroup enters a block; told only where [`Self::EVENTS`] is set.
     fn enter(&mut self, _simdgroup: u32, _block: u32) {}
+
+    /// Are the values of this instruction wanted? Asked only where [`Self::VALUES`] is set.
+    fn wants(&self, _simdgroup: u32, _point: u32) -> bool {
+        false
+    }
+    /// The values of an instruction that were wanted.
+    fn observed(&mut self, _values: values::Observed) {}
 
     /// Before the launch: bytes that every access to threadgroup and to device memory is a multiple of.
     fn granules(&mut self, _threadgroup: u32, _device: u32) {}

@@ -16,7 +16,7 @@ const SIMDS: usize = 32;
 
 /// An access as it is remembered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+struct Mark {
     /// Linear thread plus one; 0 for none.
     who: u32,
     group: u32,
@@ -113,7 +113,40 @@ impl Clocks {
     }
 }
 
-const PAGE: u64 = 256;
+/// Cells of a page.
+const PAGE: usize = 256;
+
+type Page = Box<[Cell; PAGE]>;
+
+/// Cells by granule number, in pages that are made when they are first used.
+#[derive(Debug, Default)]
+struct Cells {
+    /// Pages of the lower granules, by number.
+    low: Vec<Option<Page>>,
+    /// Pages of all others.
+    high: FxHashMap<u64, Page>,
+}
+
+/// Pages held by number.
+const LOW_PAGES: usize = 1 << 16;
+
+impl Cells {
+    #[inline]
+    fn at(&mut self, granule: u64) -> &mut Cell {
+        let page = granule / PAGE as u64;
+        let k = granule as usize % PAGE;
+        let make = || Box::new([Cell::default(); PAGE]);
+        if (page as usize) < LOW_PAGES {
+            let page = page as usize;
+            if page >= self.low.len() {
+                self.low.resize_with(page + 1, || None);
+            }
+            &mut self.low[page].get_or_insert_with(make)[k]
+        } else {
+            &mut self.high.entry(page).or_insert_with(make)[k]
+        }
+    }
+}
 
 /// Races in one memory space.
 #[derive(Debug)]
@@ -121,7 +154,8 @@ pub struct Races {
     /// Log2 of the bytes of a granule.
     granule: u32,
     clocks: Clocks,
-    pages: FxHashMap<u64, Box<[Cell; PAGE as usize]>>,
+    /// Cells by buffer (the upper bits of an address).
+    buffers: Vec<Cells>,
     /// Clocks that an atomic location has been given.
     released: FxHashMap<u64, [u32; SIMDS]>,
     /// Groups whose writes an atomic location publishes, and those that this group has seen.
@@ -140,7 +174,7 @@ impl Races {
         Self {
             granule: granule.max(1).ilog2(),
             clocks: Clocks::new(),
-            pages: FxHashMap::default(),
+            buffers: Vec::new(),
             released: FxHashMap::default(),
             published: FxHashMap::default(),
             seen_groups: FxHashSet::default(),
@@ -215,6 +249,7 @@ impl Races {
     }
 
     /// Is `m` ordered before what thread `thread` does now?
+    #[inline]
     fn ordered(&self, m: Mark, thread: u32) -> bool {
         if m.who == 0 {
             return true;
@@ -230,9 +265,14 @@ impl Races {
     }
 
     /// One lane's access.
+    #[inline]
     pub fn access(&mut self, a: &LaneAccess<'_>) {
-        let first = a.address >> self.granule;
-        let last = (a.address + u64::from(a.bytes.max(1)) - 1) >> self.granule;
+        let buffer = (a.address >> 40) as usize;
+        let within = a.address & ((1 << 40) - 1);
+        // Device addresses start in the middle of their slot.
+        let within = if self.shared { within.wrapping_sub(1 << 39) & ((1 << 40) - 1) } else { within };
+        let first = within >> self.granule;
+        let last = (within + u64::from(a.bytes.max(1)) - 1) >> self.granule;
         let simd = (a.thread / 32) as usize % SIMDS;
         let atomic = a.kind == AccessKind::Atomic;
         let me = Mark {
@@ -241,62 +281,74 @@ impl Races {
             clock: self.clocks.own[simd],
             point: a.point | if atomic { ATOMIC } else { 0 },
         };
+        if buffer >= self.buffers.len() {
+            self.buffers.resize_with(buffer + 1, Cells::default);
+        }
         for g in first..=last {
-            let page = g / PAGE;
-            let cell = match self.pages.get(&page) {
-                Some(p) => p[(g % PAGE) as usize],
-                None => Cell::default(),
-            };
-            let both_atomic = |m: Mark| atomic && m.point & ATOMIC != 0;
-            let mut new = cell;
-            if a.writes {
-                let same = a.change.is_some_and(|(old, new)| {
-                    let lo = ((g << self.granule).saturating_sub(a.address)) as usize;
-                    let hi = lo + (1 << self.granule);
-                    let (hi_old, hi_new) = (hi.min(old.len()), hi.min(new.len()));
-                    old.get(lo..hi_old) == new.get(lo..hi_new)
-                });
-                if !same {
-                    if !both_atomic(cell.write) && !self.ordered(cell.write, a.thread) {
-                        self.report(a, me, cell.write, true, g);
-                    }
-                    for r in cell.reads {
-                        if !both_atomic(r) && !self.ordered(r, a.thread) {
-                            self.report(a, me, r, false, g);
-                        }
-                    }
-                }
-                new = Cell { write: me, reads: [Mark::default(); 2] };
-                // A harmless write does not hide the reads and writes before it.
-                if same && !self.ordered(cell.write, a.thread) {
-                    new.write = cell.write;
-                }
-                if same {
-                    new.reads = cell.reads;
-                }
+            let cell = *self.buffers[buffer].at(g);
+            let new = if a.writes {
+                let from = ((g << self.granule).saturating_sub(within)) as usize;
+                self.write(a, me, cell, g, from)
             } else {
-                if !both_atomic(cell.write) && !self.ordered(cell.write, a.thread) {
-                    self.report(a, me, cell.write, true, g);
-                }
-                let [r, s] = cell.reads;
-                if self.ordered(r, a.thread) {
-                    new.reads = [me, if self.ordered(s, a.thread) { Mark::default() } else { s }];
-                } else {
-                    new.reads[1] = me;
-                }
-            }
-            let page = self.pages.entry(page).or_insert_with(|| Box::new([Cell::default(); PAGE as usize]));
-            page[(g % PAGE) as usize] = new;
+                self.read(a, me, cell, g)
+            };
+            *self.buffers[buffer].at(g) = new;
         }
     }
 
+    #[inline]
+    fn clash(&self, me: Mark, m: Mark, thread: u32) -> bool {
+        let both_atomic = me.point & ATOMIC != 0 && m.point & ATOMIC != 0;
+        !both_atomic && !self.ordered(m, thread)
+    }
+
+    #[inline]
+    fn read(&mut self, a: &LaneAccess<'_>, me: Mark, cell: Cell, g: u64) -> Cell {
+        if self.clash(me, cell.write, a.thread) {
+            self.report(a, me, cell.write, true, g);
+        }
+        let [r, s] = cell.reads;
+        let reads = if self.ordered(r, a.thread) {
+            [me, if self.ordered(s, a.thread) { Mark::default() } else { s }]
+        } else {
+            [r, me]
+        };
+        Cell { write: cell.write, reads }
+    }
+
+    /// `from`: offset of the granule in the access.
+    #[inline]
+    fn write(&mut self, a: &LaneAccess<'_>, me: Mark, cell: Cell, g: u64, from: usize) -> Cell {
+        let same = a.change.is_some_and(|(old, new)| {
+            let to = (from + (1 << self.granule)).min(old.len());
+            old.get(from..to) == new.get(from..to)
+        });
+        if same {
+            // A harmless write does not hide the reads and writes before it.
+            let keep = !self.ordered(cell.write, a.thread);
+            return Cell { write: if keep { cell.write } else { me }, reads: cell.reads };
+        }
+        if self.clash(me, cell.write, a.thread) {
+            self.report(a, me, cell.write, true, g);
+        }
+        for r in cell.reads {
+            if self.clash(me, r, a.thread) {
+                self.report(a, me, r, false, g);
+            }
+        }
+        Cell { write: me, reads: [Mark::default(); 2] }
+    }
+
+    #[cold]
     fn report(&mut self, a: &LaneAccess<'_>, me: Mark, other: Mark, other_writes: bool, g: u64) {
         let side = |m: Mark, write| Side { point: m.point & !ATOMIC, group: m.group, thread: m.thread(), write };
         let mine = side(me, a.writes);
         let theirs = side(other, other_writes);
         let (first, second) = if theirs.point <= mine.point { (theirs, mine) } else { (mine, theirs) };
         if self.known.insert((first.point, second.point)) {
-            self.found.push(Race { first, second, address: g << self.granule });
+            let slot = a.address >> 40 << 40;
+            let base = if self.shared { slot + (1 << 39) } else { 0 };
+            self.found.push(Race { first, second, address: base + (g << self.granule) });
         }
     }
 }
@@ -364,15 +416,16 @@ mod tests {
     #[test]
     fn groups_are_never_ordered_but_by_atomics() {
         let mut r = Races::new(4, true);
+        let at = (1 << 40) + (1 << 39) + 64;
         r.start(0);
-        r.access(&lane(AccessKind::Store, 0, 64, 1));
+        r.access(&lane(AccessKind::Store, 0, at, 1));
         r.atomic(0, 0, true);
         r.start(1);
-        r.access(&lane(AccessKind::Load, 5, 64, 2));
-        assert_eq!(r.take().map(|x| x.first.group), Some(0));
+        r.access(&lane(AccessKind::Load, 5, at, 2));
+        assert_eq!(r.take().map(|x| (x.first.group, x.address)), Some((0, at)));
         r.start(2);
         r.atomic(0, 0, true);
-        r.access(&lane(AccessKind::Load, 5, 64, 3));
+        r.access(&lane(AccessKind::Load, 5, at, 3));
         assert_eq!(r.take(), None);
     }
 }

@@ -146,16 +146,16 @@ pub fn select(op: Op, k: Kinds) -> Option<(OpFn, u64)> {
         Op::Fma64 => (fma::pick(k.isa), x),
         Op::FCmp64(p) => (compare::pick(k.isa), x | p as u64),
         Op::Cvt(c) => match c {
-            Cvt::FToD => (up::<FromFloat>(k), 0),
-            Cvt::IToD { signed: true } => (up::<FromInt<true>>(k), 0),
-            Cvt::IToD { signed: false } => (up::<FromInt<false>>(k), 0),
-            Cvt::LToD { signed: true } => (g1::<FromInt<true>>(k), 0),
-            Cvt::LToD { signed: false } => (g1::<FromInt<false>>(k), 0),
-            Cvt::DToF => (down::<Round<0>>(k), 0),
-            Cvt::DToF16 => (down::<Round<1>>(k), 0),
-            Cvt::DToBf16 => (down::<Round<2>>(k), 0),
+            Cvt::FToD => (up::<FromFloat>(k)?, 0),
+            Cvt::IToD { signed: true } => (up::<FromInt<true>>(k)?, 0),
+            Cvt::IToD { signed: false } => (up::<FromInt<false>>(k)?, 0),
+            Cvt::LToD { signed: true } => (g1::<FromInt<true>>(k)?, 0),
+            Cvt::LToD { signed: false } => (g1::<FromInt<false>>(k)?, 0),
+            Cvt::DToF => (down::<Round<0>>(k)?, 0),
+            Cvt::DToF16 => (down::<Round<1>>(k)?, 0),
+            Cvt::DToBf16 => (down::<Round<2>>(k)?, 0),
             Cvt::DToI { signed, bits: bits @ 33.. } => {
-                let f = if signed { g1::<ToInt<true>>(k) } else { g1::<ToInt<false>>(k) };
+                let f = if signed { g1::<ToInt<true>>(k)? } else { g1::<ToInt<false>>(k)? };
                 (f, u64::from(bits))
             }
             Cvt::DToI { signed, bits } => {

@@ -4,6 +4,8 @@
 // The machine instantiates each function once per operation and host instruction set, inlined into a loop over lanes.
 #![allow(clippy::inline_always)]
 
+pub mod math;
+
 use crate::lower::sir::{Cvt, FBin, FUn, FloatPred, IOp, IUn, IntPred};
 use crate::semantics64 as double;
 
@@ -136,12 +138,12 @@ pub fn fbin(op: FBin, a: u32, b: u32) -> u32 {
             }
         }
         FBin::Copysign => x.copysign(y),
-        FBin::Pow => f64::from(x).powf(f64::from(y)) as f32,
+        FBin::Pow => math::pow(x, y),
         FBin::Powr => {
             if x < 0.0 {
                 f32::NAN
             } else {
-                f64::from(x).powf(f64::from(y)) as f32
+                math::pow(x, y)
             }
         }
         FBin::Atan2 => f64::from(x).atan2(f64::from(y)) as f32,
@@ -213,8 +215,7 @@ pub fn fun(op: FUn, a: u32) -> u32 {
         FUn::Bf16From => a << 16,
         FUn::Sqrt => x.sqrt().to_bits(),
         FUn::Rcp => (1.0 / x).to_bits(),
-        // Computed in binary64 and rounded once, so within one unit in the last place of binary32.
-        _ => (double::library(op, f64::from(x)) as f32).to_bits(),
+        _ => math::eval(op, x).to_bits(),
     }
 }
 
