@@ -49,7 +49,7 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Search for a fast kernel for a task.
-    Search(SearchArgs),
+    Search(Box<SearchArgs>),
     /// Judge one kernel against a task.
     Eval(EvalArgs),
     /// Check that a kernel compiles and fits the chip, without a task.
@@ -150,7 +150,7 @@ pub struct ModelArgs {
     /// Provider: gemini, openai, openai-chat, anthropic; by default the one the model's name suggests.
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
-    /// Address of a compatible endpoint, e.g. http://localhost:11434/v1.
+    /// Address of a compatible endpoint, e.g. `http://localhost:11434/v1`.
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
     /// How hard models think: low, medium, high.

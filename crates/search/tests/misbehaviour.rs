@@ -27,7 +27,7 @@ use server::{Act, FORMATS, Format, Server, kind, serve_by};
 use toy::Landscape;
 
 /// Only a hang reaches it.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 fn kernel(words: &str) -> String {
     format!(

@@ -116,7 +116,7 @@ fn show(args: &MatrixArgs, rows: &[(Arm, Vec<RunState>)], printer: Printer) -> R
         table.add_row(row);
         objects.push(serde_json::json!({
             "setting": arm.name, "at": args.at, "speedup": points, "evaluations_to_95_percent": reached,
-            "runs": states.iter().map(|s| s.improvements.iter().map(|i| (i.evaluations, i.speedup)).collect::<Vec<_>>()).collect::<Vec<_>>(),
+            "runs": states.iter().map(one).collect::<Vec<_>>(),
         }));
     }
     printer.line(format!(
@@ -129,6 +129,19 @@ fn show(args: &MatrixArgs, rows: &[(Arm, Vec<RunState>)], printer: Printer) -> R
     printer.line("")?;
     printer.line(table)?;
     Ok(printer.object(&serde_json::json!({ "task": args.task, "target": args.target.target, "seeds": args.seeds, "quick": args.quick, "top": top, "settings": objects }))?)
+}
+
+/// One run: how it went and what it came to.
+fn one(state: &RunState) -> serde_json::Value {
+    let best = state.best().and_then(|b| state.candidates.get(&b.candidate));
+    serde_json::json!({
+        "seed": state.config.seed,
+        "evaluations": state.evaluations,
+        "stopped": state.stop.as_ref().map(ToString::to_string),
+        "improvements": state.improvements.iter().map(|i| (i.evaluations, i.speedup, &i.title)).collect::<Vec<_>>(),
+        "strategies": best.and_then(|b| b.plan.as_ref()).map(|p| &p.strategies),
+        "values": best.map(|b| &b.candidate.values),
+    })
 }
 
 fn interval(m: Mean) -> String {

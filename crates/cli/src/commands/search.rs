@@ -54,9 +54,10 @@ fn material(args: &SearchArgs, config: &mut SearchConfig, printer: Printer) -> R
     if let Some(path) = &args.from {
         let wrong = || format!("--from {}", path.display());
         let is_solution = path.extension().is_some_and(|e| e == "json");
-        material.given = Some(match is_solution {
-            true => solution::import(&read(path, "--from")?).with_context(wrong)?,
-            false => Candidate::load(path).with_context(wrong)?,
+        material.given = Some(if is_solution {
+            solution::import(&read(path, "--from")?).with_context(wrong)?
+        } else {
+            Candidate::load(path).with_context(wrong)?
         });
     }
     if let Some(path) = &args.world_model {
