@@ -7,7 +7,7 @@ use ksearch_msl::{CompileOptions, SourceFile, corpus, entry_points};
 fn main() {
     let path = std::env::args().nth(1).unwrap_or_default();
     let path = std::path::Path::new(&path);
-    let files: Vec<SourceFile> = match corpus::load(path, path.parent().unwrap_or(path)) {
+    let files: Vec<SourceFile> = match corpus::load(path, &[path.parent().unwrap_or(path).to_path_buf()]) {
         Ok(files) => files,
         Err(e) => {
             eprintln!("{e}");
