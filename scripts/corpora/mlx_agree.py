@@ -16,8 +16,8 @@ import simulator
 K = "mlx/backend/metal/kernels"
 NAMES = {"float32": "float", "float16": "half", "bfloat16": "bfloat16_t"}
 # Largest error, as a share of the largest value: a few units in the last place of the type, for kernels that
-# accumulate in float, as all of these do.
-TOLERANCE = {"float32": 2e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
+# accumulate in float, as all of these do. MLX's own softmax on the CPU is 6e-6 from the exact answer in float32.
+TOLERANCE = {"float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 
 
 def i32(*v):
@@ -81,6 +81,10 @@ class Case:
             return float("nan"), 0.0
         if not kind.startswith(("float", "bfloat")):
             return float(np.count_nonzero(got != want)), 0.0
+        # An exclusive maximum starts at minus infinity, which has no distance to itself.
+        if not np.array_equal(np.isinf(got), np.isinf(want)) or (got[np.isinf(got)] != want[np.isinf(want)]).any():
+            return float("inf"), 0.0
+        got, want = got[np.isfinite(got)], want[np.isfinite(want)]
         scale = max(float(np.max(np.abs(want))), 1e-30)
         return float(np.max(np.abs(got - want))) / scale, TOLERANCE[kind] * self.slack
 
@@ -134,7 +138,9 @@ def rms_norm(rng):
 
 def layer_norm(rng):
     for dtype in NAMES:
-        for rows, n in [(5, 96), (2, 2048)]:
+        # Whole simdgroups only: for other lengths MLX's kernel itself writes in front of a thread's array (`thread_x[i]`
+        # from a negative `i` on, in threads past the row's end), which the simulator stops at.
+        for rows, n in [(5, 256), (2, 2048)]:
             x, w, b = normal(rng, (rows, n), dtype) + 1, normal(rng, (n,), dtype), normal(rng, (n,), dtype)
             group = up(up(n, 8) // 8, 32)
             source = f'#include "{K}/layer_norm.metal"\n'

@@ -115,3 +115,25 @@ fn listing_needs_no_compiler() {
     assert_eq!(listed.len(), 2);
     assert_eq!(signature(&listed[0])[0], "in: device const float* buffer(0) 0");
 }
+
+#[test]
+fn limits_of_threads_follow_template_arguments() {
+    let text = "template <typename T, int M, const int N = 2 + 1>\n[[kernel, max_total_threads_per_threadgroup(M * N * 32)]] void k(device T* x [[buffer(0)]]) { x[0] = M * N; }\ntemplate [[host_name(\"a\")]] [[kernel]] decltype(k<float, 4>) k<float, 4>;\ntemplate [[host_name(\"b\")]] [[kernel]] decltype(k<int, 2, 1>) k<int, 2, 1>;\nconstant constexpr int most = 64;\n[[max_total_threads_per_threadgroup(most)]] kernel void c(device float* x [[buffer(0)]]) { x[0] = 1; }\n";
+    let listed = entry_points(&[SourceFile::new("k.metal", text)], &CompileOptions::default()).unwrap();
+    let found: Vec<_> = listed.iter().map(|e| (e.name.as_str(), e.max_threads)).collect();
+    // A named constant is not looked into: no limit is better than a wrong one.
+    assert_eq!(found, [("c", None), ("a", Some(384)), ("b", Some(64))]);
+}
+
+/// What another thread wrote before a barrier is read after it, also where the reader's own last write is known.
+#[test]
+fn loads_of_threadgroup_memory_stay_behind_barriers() {
+    let text = "#include <metal_stdlib>\nusing namespace metal;\nkernel void k(device int* out [[buffer(0)]], uint l [[thread_index_in_threadgroup]]) {\n    threadgroup int sums[64];\n    sums[l] = int(l);\n    threadgroup_barrier(mem_flags::mem_threadgroup);\n    if (l == 63) sums[0] = 7;\n    threadgroup_barrier(mem_flags::mem_threadgroup);\n    out[l] = sums[0];\n}\n";
+    let module = compile(&[SourceFile::new("k.metal", text)], &options(Optimise::Speed));
+    let last = |what: &str| module.ir.rfind(what).unwrap_or_else(|| panic!("no {what}: {}", module.ir));
+    assert!(
+        last("load i32, ptr addrspace(3)") > last("call spir_func void @__ks_threadgroup_barrier("),
+        "{}",
+        module.ir
+    );
+}

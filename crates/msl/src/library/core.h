@@ -256,7 +256,8 @@ template <int N> KS __ks_bvec<N> __ks_mask(vec<long, N> v) { return __ks_bvec<N>
 template <class T> KS constexpr T __ks_mask(T v) { return v; }
 
 // Threadgroup memory declared inside a function.
-KS_C __attribute__((const, malloc)) __local void* __ks_tg_alloc(uint id, ulong bytes, ulong align);
+// Not `malloc`: that would promise that no barrier lets another thread's writes in, and loads would move over barriers.
+KS_C __attribute__((const)) __local void* __ks_tg_alloc(uint id, ulong bytes, ulong align);
 template <class T, int I, int A = 1> KS __local T& __ks_tg() {
     return *(__local T*)__ks_tg_alloc(I, sizeof(T), alignof(T) > A ? alignof(T) : A);
 }

@@ -214,6 +214,10 @@ fn integer(text: &str) -> Option<i64> {
 
 /// Value of an integer constant expression of literals, as attributes and instantiations carry it.
 pub fn integer_constant(tokens: &[Token], loc: Loc) -> Option<i64> {
+    // A name that is left is no macro; a condition would take it for nought, here it is not known.
+    if tokens.iter().any(|t| t.kind == Kind::Ident && !matches!(&*t.text, "true" | "false")) {
+        return None;
+    }
     let mut parser = Parser { tokens, next: 0, loc };
     let value = parser.ternary(0).ok()?;
     (parser.next == tokens.len()).then_some(value)

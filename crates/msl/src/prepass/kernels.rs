@@ -6,7 +6,7 @@ use super::unit::{Attr, Unit};
 use super::words;
 use crate::module::{Builtin, ParamKind};
 use crate::pp::{Problem, integer_constant};
-use crate::source::Loc;
+use crate::source::{Kind, Loc, Token};
 
 /// A kernel with what its wrapper needs.
 #[derive(Clone, Debug)]
@@ -255,21 +255,22 @@ fn entry(
         }
         attrs
     };
-    let max_threads = attrs
-        .iter()
-        .find(|a| a.name == "max_total_threads_per_threadgroup")
-        .and_then(|a| integer_constant(a.args.as_deref()?, a.loc))
-        .and_then(|n| u32::try_from(n).ok());
     let no_params = Vec::new();
     let template = function.template.as_ref().unwrap_or(&no_params);
-    let bindings: Vec<(&str, String)> = template
+    let bound: Vec<(&str, (usize, usize))> = template
         .iter()
         .enumerate()
         .filter_map(|(n, p): (usize, &TemplateParam)| {
             let range = args.get(n).copied().or_else(|| p.default.as_ref().map(|d| (d.start, d.end)))?;
-            Some((p.name.as_str(), unit.spell(range.0, range.1)))
+            Some((p.name.as_str(), range))
         })
         .collect();
+    let bindings: Vec<(&str, String)> = bound.iter().map(|(n, (a, b))| (*n, unit.spell(*a, *b))).collect();
+    let max_threads = attrs
+        .iter()
+        .find(|a| a.name == "max_total_threads_per_threadgroup")
+        .and_then(|a| integer_constant(&substituted(unit, a.args.as_deref()?, &bound, a.loc), a.loc))
+        .and_then(|n| u32::try_from(n).ok());
     let (open, close) = function.params;
     let mut params = Vec::new();
     for (a, b) in unit.split(open + 1, close) {
@@ -288,6 +289,22 @@ fn entry(
     }
     number_buffers(&mut params)?;
     Ok(Entry { name, loc: unit.loc(function.name_at), params, max_threads, callee: String::new() })
+}
+
+/// An attribute's expression with template arguments in place of their names.
+fn substituted(unit: &Unit, tokens: &[Token], bound: &[(&str, (usize, usize))], loc: Loc) -> Vec<Token> {
+    let mut out = Vec::new();
+    for token in tokens {
+        match token.ident().and_then(|name| bound.iter().find(|(n, _)| *n == name)) {
+            Some((_, (a, b))) => {
+                out.push(Token::new(Kind::Punct, "(", loc));
+                out.extend((*a..*b).filter_map(|i| unit.get(i)).filter(|t| t.significant()).cloned());
+                out.push(Token::new(Kind::Punct, ")", loc));
+            }
+            None => out.push(token.clone()),
+        }
+    }
+    out
 }
 
 /// The type of a parameter as clang reads it: everything but attributes, default and name.
