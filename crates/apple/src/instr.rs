@@ -9,6 +9,10 @@ use crate::chip::Chip;
 pub struct Cost {
     /// Cycles it occupies one scheduler's floating-point side.
     pub fp: f64,
+    /// Of those, the ones of instructions that run there.
+    pub plain: f64,
+    /// Instructions of the integer-and-complex pipe.
+    pub complex: f64,
     /// Cycles it occupies the integer-and-complex pipe.
     pub ic: f64,
     /// Cycles until a dependent instruction can start.
@@ -58,7 +62,7 @@ fn entries(class: C) -> &'static [&'static str] {
 
 /// Cost of `class` on `chip`.
 pub fn cost(chip: &Chip, class: C) -> Cost {
-    let mut out = Cost { fp: 0.0, ic: 0.0, latency: 0.0 };
+    let mut out = Cost { fp: 0.0, plain: 0.0, complex: 0.0, ic: 0.0, latency: 0.0 };
     for name in entries(class) {
         let (tp, latency, ic) = chip.instruction(name).unwrap_or((1.0, 2.0, false));
         if ic {
@@ -66,8 +70,10 @@ pub fn cost(chip: &Chip, class: C) -> Cost {
             // max(n_fp + 2 n_ic, T_ic) fits 71 measured sequences to 5% (apple-gpu notes, section 7).
             out.ic += tp;
             out.fp += 2.0;
+            out.complex += 1.0;
         } else {
             out.fp += tp;
+            out.plain += tp;
         }
         out.latency += latency;
     }
@@ -76,6 +82,7 @@ pub fn cost(chip: &Chip, class: C) -> Cost {
         C::Fp32 => out.latency = out.latency.max(6.0),
         C::Fp16 => {
             out.fp /= chip.fp16_ratio;
+            out.plain /= chip.fp16_ratio;
             out.latency = out.latency.max(3.0);
         }
         C::Mma32 => out.latency = out.latency.max(36.0),

@@ -5,8 +5,12 @@
 pub mod chip;
 pub mod estimate;
 pub mod instr;
+pub mod model;
 pub mod occupancy;
+pub mod record;
 
 pub use chip::{Chip, ChipError, Chips};
-pub use estimate::{DispatchCounts, Estimate, Term, combine, estimate};
+pub use estimate::{Estimate, Model, Term};
+pub use model::Features;
 pub use occupancy::{Occupancy, OccupancyLimit};
+pub use record::Dispatched;

@@ -94,6 +94,12 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Run a task under several settings and seeds, and compare what they reach.
     Matrix(MatrixArgs),
+    /// The timing model behind `sim:` targets: check it against measurements, fit it, see what matters.
+    Model {
+        /// What to do.
+        #[command(subcommand)]
+        command: crate::commands::model::ModelCommand,
+    },
     /// Show what this machine can do, and what is missing.
     Doctor,
     /// Print a completion script for a shell.

@@ -2,14 +2,15 @@
 
 mod bind;
 pub mod inspect;
+pub mod sample;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use ksearch_apple::{Chip, DispatchCounts, Estimate, combine, estimate};
+use ksearch_apple::{Chip, Dispatched, Estimate, Features, Model};
 use ksearch_msl::{CompileOptions, Compiler, Module, NoToolchain, Optimise, Param, SourceFile};
-use ksearch_simt::{Fault, FaultKind, InstrClass, Launch, LaunchError, Limits, Mode, Outcome, Program, RunError};
+use ksearch_simt::{Counters, Fault, FaultKind, InstrClass, Launch, LaunchError, Limits, Mode, Outcome, Program, RunError};
 use ksearch_task::candidate::{Resolved, ResolvedDispatch};
 use ksearch_task::{Candidate, Figure, Value};
 
@@ -176,6 +177,9 @@ impl Sources {
     }
 }
 
+/// Shown where values do not fit into registers.
+const SPILL_ADVICE: &str = "Values spill from registers to device memory: unroll less, use smaller tiles per thread, or hold halves instead of floats.";
+
 struct SimRunnable {
     chip: Arc<Chip>,
     compiler: Arc<Compiler>,
@@ -207,8 +211,8 @@ impl Runnable for SimRunnable {
         }
         let mut memory = bind::DeviceMemory::new(slots, &self.resolved);
         let mut launched = Vec::new();
-        let mut estimates = Vec::new();
-        let mut total: Option<Outcome> = None;
+        let mut features = Vec::new();
+        let mut total: Option<Counters> = None;
         let result = (|| {
             for dispatch in &self.resolved.dispatches {
                 let key = constants(&dispatch.constants);
@@ -231,8 +235,12 @@ impl Runnable for SimRunnable {
                     }
                     launched.push(dispatch.kernel.clone());
                     if purpose == Purpose::Measure {
-                        estimates.push(estimate_of(&self.chip, &outcome, dispatch));
-                        merge(&mut total, outcome);
+                        merge(&mut total, &outcome.counters);
+                        let sizes = memory.memory.buffers.iter().map(|b| b.bytes.len() as u64).collect();
+                        let threads = dispatch.threadgroup.iter().product();
+                        let dispatched =
+                            Dispatched::new(&dispatch.kernel, outcome, launch.group_count(), threads, sizes);
+                        features.extend(dispatched.as_ref().map(Features::new));
                     }
                 }
             }
@@ -240,27 +248,21 @@ impl Runnable for SimRunnable {
         })();
         memory.give_back(slots);
         result?;
-        let profile = match (combine(&estimates), total) {
-            (Some(estimate), Some(outcome)) => Some(profile(&self.chip, &estimate, &outcome)),
+        let model = Model::shipped().map_err(|e| Failure::Infrastructure(e.to_string()))?;
+        let profile = match (model.estimate(&self.chip, &features), total) {
+            (Some(estimate), Some(counters)) => Some(profile(&self.chip, &estimate, &counters)),
             _ => None,
         };
         Ok(RunReport { profile, launched })
     }
 }
 
-fn estimate_of(chip: &Chip, outcome: &Outcome, dispatch: &ResolvedDispatch) -> Estimate {
-    let groups = dispatch.grid.iter().map(|&n| u64::from(n)).product();
-    let threads = dispatch.threadgroup.iter().product();
-    estimate(chip, &DispatchCounts { counters: &outcome.counters, groups, threads })
-}
-
 /// Adds the counters that a profile shows over all dispatches.
-fn merge(total: &mut Option<Outcome>, next: Outcome) {
-    let Some(sum) = total else {
-        *total = Some(next);
+fn merge(total: &mut Option<Counters>, b: &Counters) {
+    let Some(a) = total else {
+        *total = Some(b.clone());
         return;
     };
-    let (a, b) = (&mut sum.counters, &next.counters);
     for (x, y) in a.instructions.iter_mut().zip(&b.instructions) {
         *x += y;
     }
@@ -276,23 +278,26 @@ fn merge(total: &mut Option<Outcome>, next: Outcome) {
     a.threadgroup_memory = a.threadgroup_memory.max(b.threadgroup_memory);
 }
 
-fn profile(chip: &Chip, estimate: &Estimate, outcome: &Outcome) -> Profile {
-    let c = &outcome.counters;
+fn profile(chip: &Chip, estimate: &Estimate, c: &Counters) -> Profile {
     let us = |seconds: f64| seconds * 1e6;
     let branches = c.instructions.get(InstrClass::Branch as usize).copied().unwrap_or(0);
     let passes: u64 = c.threadgroup_passes.iter().sum();
     let names = ["l1", "l2", "slc", "dram", "threadgroup"];
     // The terms that matter: those within a factor of five of the largest.
     let largest = estimate.terms.first().map_or(0.0, |(_, s)| *s);
-    let advice = estimate
+    let mut advice: Vec<String> = estimate
         .terms
         .iter()
         .filter(|(_, s)| *s * 5.0 >= largest && *s > 0.0)
         .take(3)
         .map(|(term, _)| term.advice().to_owned())
         .collect();
+    if estimate.spills >= 1.0 {
+        advice.insert(0, SPILL_ADVICE.into());
+    }
+    let interval = [us(estimate.interval.0), us(estimate.interval.1)];
     Profile {
-        time: Figure::simulated_us(us(estimate.seconds), chip.name.clone()),
+        time: Figure { ci: Some(interval), ..Figure::simulated_us(us(estimate.seconds), chip.name.clone()) },
         bottleneck: estimate.bottleneck,
         terms: estimate.terms.iter().map(|(t, s)| (t.name().to_owned(), us(*s))).collect(),
         instructions: ksearch_apple::instr::classes()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::clang::{self, Clang, Target};
 use crate::diag::{Diagnostic, Severity, SourcePos};
 use crate::driver::toolchain::{NoToolchain, Toolchain};
-use crate::ir::{calls, debug, hooks, ptx, volatile};
+use crate::ir::{calls, debug, hooks, ptx, unroll, volatile};
 use crate::library;
 use crate::messages::{self, Places};
 use crate::module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable};
@@ -247,6 +247,7 @@ impl Compiler {
         let (ir, mut warnings, unhooked) = match options.optimise {
             Optimise::Speed => {
                 let (ir, warnings) = self.source_to_ir(&mut front, options, &["-O2"], Target::Machine)?;
+                let ir = if unroll::left(&ir) { self.clang.optimise(&unroll::calls_made_plain(&ir))? } else { ir };
                 let unhooked = hooks::unhook(&ir, &names);
                 (unhooked.ir.clone(), warnings, unhooked)
             }

@@ -9,7 +9,7 @@ mod facts;
 mod run;
 
 use anyhow::{Context, Result};
-use ksearch_apple::{Chips, DispatchCounts, combine, estimate};
+use ksearch_apple::{Chips, Dispatched, Features, Model};
 use ksearch_search::{Plan, coder};
 use ksearch_simt::Mode;
 use ksearch_task::builtin;
@@ -47,14 +47,15 @@ fn main() -> Result<()> {
                 continue;
             }
         };
+        let halves = counted.iter().map(|c| c.outcome.counters.register_halves).max().unwrap_or(0);
         let parts: Vec<_> = counted
-            .iter()
-            .map(|c| estimate(&chip, &DispatchCounts { counters: &c.counters, groups: c.groups, threads: c.threads }))
+            .into_iter()
+            .filter_map(|c| Dispatched::new("kernel", c.outcome, c.groups, c.threads, c.buffers))
+            .map(|d| Features::new(&d))
             .collect();
-        let Some(total) = combine(&parts) else { continue };
+        let Some(total) = Model::shipped()?.estimate(&chip, &parts) else { continue };
         let terms: Vec<_> = total.terms.iter().take(6).map(|(t, s)| format!("{} {:.1}", t.name(), s * 1e6)).collect();
         let work = task.work(&workload.env)?;
-        let halves = counted.iter().map(|c| c.counters.register_halves).max().unwrap_or(0);
         println!(
             "{:40} {:9.1} us simulated on {}, {:6.0} GFLOP/s, {:?} [{}] halves {halves} simds {} ({wall:.2} s)",
             workload.label,

@@ -12,6 +12,7 @@ pub mod mamba;
 mod man;
 mod matrix;
 mod profile;
+pub mod model;
 mod replay;
 mod resume;
 mod run;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Tasks(args) => tasks::run(&args, printer),
         Command::Task { command } => task::run(&command, printer),
         Command::Eval(args) => eval::run(&args, global, printer),
+        Command::Model { command } => model::run(&command, global, printer),
         Command::Doctor => doctor::run(global, printer),
         Command::Completions { shell } => Ok(completions::run(shell)),
         Command::Export(args) => export::run(&args, global, printer),

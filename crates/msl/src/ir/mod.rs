@@ -5,4 +5,5 @@ pub mod calls;
 pub mod debug;
 pub mod hooks;
 pub mod ptx;
+pub mod unroll;
 pub mod volatile;

@@ -2,22 +2,25 @@
 //! more. Judging candidates is another crate's work.
 
 use ksearch_msl::{CompileOptions, Compiler, Optimise, ParamKind, SourceFile};
-use ksearch_simt::{ArgValue, Buffer, BufferId, Counters, Launch, Limits, Memory, Mode, Program};
+use ksearch_simt::{ArgValue, Buffer, BufferId, Launch, Limits, Memory, Mode, Outcome, Program};
 use ksearch_task::candidate::{Bound, scalar};
 use ksearch_task::compare::compare;
 use ksearch_task::{Candidate, Task, Tensors, Workload};
 
 /// One dispatch as it was counted.
 pub struct Counted {
-    /// Counters of the dispatch.
+    /// What the launch did.
     #[allow(dead_code)] // Read by the example, not by the tests.
-    pub counters: Counters,
+    pub outcome: Outcome,
     /// Threadgroups.
     #[allow(dead_code)]
     pub groups: u64,
     /// Threads per threadgroup.
     #[allow(dead_code)]
     pub threads: u32,
+    /// Bytes of the buffers.
+    #[allow(dead_code)]
+    pub buffers: Vec<u64>,
 }
 
 /// Runs `candidate` on a workload and compares every output; `Err` says what is wrong.
@@ -112,9 +115,10 @@ fn run(
                 return Err(format!("{fault} at {:?}, other {:?}; {}", fault.at, fault.other, fault.help));
             }
             counted.push(Counted {
-                counters: outcome.counters,
+                outcome,
                 groups: dispatch.grid.iter().map(|&g| u64::from(g)).product(),
                 threads: dispatch.threadgroup.iter().product(),
+                buffers: memory.buffers.iter().map(|b| b.bytes.len() as u64).collect(),
             });
         }
     }
