@@ -107,6 +107,8 @@ pub struct Chip {
     /// Keys whose value is inferred or inherited.
     pub estimated: Vec<String>,
     instructions: BTreeMap<String, (f64, f64, bool)>,
+    /// Costs by class of instruction, which follow from the table.
+    pub(crate) costs: Vec<crate::instr::Cost>,
 }
 
 impl Chip {
@@ -314,7 +316,7 @@ impl<'a> Resolver<'a> {
         }
         let flag = |key: &str| self.fact(key).and_then(|f| f.value.as_bool());
         let dispatch_us = self.dispatch_us(&mut est);
-        Ok(Chip {
+        let mut chip = Chip {
             name: self.name.into(),
             family: self.fact("family").and_then(|f| f.value.as_str().map(str::to_owned)).unwrap_or_default(),
             uarch,
@@ -343,7 +345,10 @@ impl<'a> Resolver<'a> {
             dispatch_us,
             estimated: est,
             instructions,
-        })
+            costs: Vec::new(),
+        };
+        chip.costs = crate::instr::costs(&chip);
+        Ok(chip)
     }
 
     /// Latencies in cycles of threadgroup memory, L2, SLC and DRAM: the chip's own where measured, else M1's.

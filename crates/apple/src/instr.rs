@@ -5,7 +5,7 @@ use ksearch_simt::InstrClass as C;
 use crate::chip::Chip;
 
 /// Cost of one simdgroup instruction.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Cycles it occupies one scheduler's floating-point side.
     pub fp: f64,
@@ -62,6 +62,15 @@ fn entries(class: C) -> &'static [&'static str] {
 
 /// Cost of `class` on `chip`.
 pub fn cost(chip: &Chip, class: C) -> Cost {
+    chip.costs.get(class as usize).copied().unwrap_or_default()
+}
+
+/// Costs of all classes from the chip's instruction table.
+pub(crate) fn costs(chip: &Chip) -> Vec<Cost> {
+    ALL.iter().map(|class| price(chip, *class)).collect()
+}
+
+fn price(chip: &Chip, class: C) -> Cost {
     let mut out = Cost { fp: 0.0, plain: 0.0, complex: 0.0, ic: 0.0, latency: 0.0 };
     for name in entries(class) {
         let (tp, latency, ic) = chip.instruction(name).unwrap_or((1.0, 2.0, false));

@@ -94,6 +94,12 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Run a task under several settings and seeds, and compare what they reach.
     Matrix(MatrixArgs),
+    /// Library kernels to compare with, on the simulator.
+    Baseline {
+        /// What to do.
+        #[command(subcommand)]
+        command: crate::commands::baseline::BaselineCommand,
+    },
     /// The timing model behind `sim:` targets: check it against measurements, fit it, see what matters.
     Model {
         /// What to do.

@@ -1,8 +1,8 @@
 //! One sitting of a search: roles, judge, progress, ^C, and the final table. Shared by `search` and `resume`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, Result, bail};
 use comfy_table::{Table, presets};
@@ -42,6 +42,7 @@ pub struct Session {
     material: Material,
     global: Global,
     cancel: Cancel,
+    baseline: OnceLock<std::result::Result<ksearch_search::Baseline, String>>,
 }
 
 /// What models are told of the task and target of a run.
@@ -64,6 +65,7 @@ impl Session {
             material,
             global: global.clone(),
             cancel: interruptible()?,
+            baseline: OnceLock::new(),
         };
         // Found out before a run is made.
         session.roles()?;
@@ -90,6 +92,19 @@ impl Session {
         &self.judge.task().name
     }
 
+    /// The library kernel to compare with, or why there is none.
+    pub fn baseline(&self) -> std::result::Result<ksearch_search::Baseline, String> {
+        self.baseline.get_or_init(|| self.library()).clone()
+    }
+
+    fn library(&self) -> std::result::Result<ksearch_search::Baseline, String> {
+        let TargetId::Sim(chip) = self.judge.target().id() else {
+            return Err("library kernels are timed on the simulator only".into());
+        };
+        let chip = context::chips(&self.global).and_then(|c| Ok(c.get(chip)?)).map_err(|e| e.to_string())?;
+        crate::commands::baseline::of_task(self.judge.task(), &chip)
+    }
+
     /// What is known before a run.
     pub fn premises(&self) -> Premises {
         let mut versions = BTreeMap::from([("ksearch".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
@@ -98,7 +113,7 @@ impl Session {
         }
         Premises {
             facts: Facts::of(self.judge.task(), self.judge.target().facts()),
-            baseline: None,
+            baseline: self.baseline().ok(),
             floor: self.judge.floor(),
             naive: None,
             versions,
@@ -117,6 +132,9 @@ impl Session {
         go: impl FnOnce(&Players<'_>) -> Result<RunState, SearchError>,
     ) -> Result<Outcome> {
         let roles = self.roles()?;
+        if let Err(why) = self.baseline() {
+            printer.note(format!("no library kernel to compare with: {why}"));
+        }
         let progress = Progress::new(printer, evaluations);
         let players = Players {
             planner: &*roles.planner,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Ratio of the clocks between which short work finds the GPU (M1 Pro: identical programs, 2.0 to 2.1).
 pub const CLOCK_RATIO: f64 = 2.08;
@@ -14,7 +14,7 @@ pub const APART: f64 = 1.1;
 const ENOUGH: usize = 20;
 
 /// One measured and simulated time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Task.
     pub task: String,

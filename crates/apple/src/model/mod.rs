@@ -5,11 +5,13 @@ pub mod features;
 pub mod params;
 pub mod path;
 pub mod pressure;
+pub mod robust;
 
 pub use features::Features;
 pub use params::{ModelFile, Param, Params, Uncertainty};
 pub use path::Path;
 pub use pressure::BlockPressure;
+pub use robust::{Robustness, compare};
 
 use ksearch_simt::InstrClass as C;
 use ksearch_simt::observe::reuse::DISTANCES;

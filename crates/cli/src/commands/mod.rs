@@ -1,5 +1,6 @@
 //! Commands, one file each: typed arguments and a printer in, an outcome out.
 
+pub mod baseline;
 mod check;
 mod completions;
 mod corpus;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Tasks(args) => tasks::run(&args, printer),
         Command::Task { command } => task::run(&command, printer),
         Command::Eval(args) => eval::run(&args, global, printer),
+        Command::Baseline { command } => baseline::run(&command, global, printer),
         Command::Model { command } => model::run(&command, global, printer),
         Command::Doctor => doctor::run(global, printer),
         Command::Completions { shell } => Ok(completions::run(shell)),

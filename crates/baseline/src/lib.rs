@@ -1,0 +1,12 @@
+//! The library kernels that candidates are held against: MLX's own, from the user's wheel, on the simulator.
+//!
+//! Knows where MLX keeps its kernels and how its host code launches them. Must not know the search. Nothing of MLX is
+//! part of this program: its files are read where the user has them.
+
+pub mod mlx;
+pub mod run;
+pub mod wheel;
+
+pub use mlx::{Argument, Dispatch, NoKernel, Operation};
+pub use run::{Baseline, BaselineError, time};
+pub use wheel::{Wheel, WheelError};
