@@ -301,7 +301,7 @@ mod tests {
         assert!((two.seconds / one.seconds - 2.0).abs() < 1e-9);
         assert_eq!(model.estimate(&chip, &[]), None);
         assert!(one.seconds.is_finite() && one.seconds > 0.0);
-        let empty = model.estimate(&chip, &[Features::default()]).unwrap();
+        let empty = model.estimate(&chip, &[Features { repeat: 1.0, ..Features::default() }]).unwrap();
         assert!(empty.seconds.is_finite() && empty.seconds > 0.0);
     }
 }
