@@ -91,7 +91,7 @@ impl Term {
 pub struct Estimate {
     /// Seconds in all.
     pub seconds: f64,
-    /// Interval of `seconds`: four in five programs of tasks that the fit had not seen lay inside.
+    /// Interval of `seconds`: nine in ten programs of tasks that the fit had not seen lay inside.
     pub interval: (f64, f64),
     /// Seconds by resource bounds alone: a second, simpler estimate.
     pub simple: f64,
@@ -173,7 +173,7 @@ impl Model {
             }
         }
         let relative = if out.seconds > 0.0 { sampling.sqrt() / out.seconds } else { 0.0 };
-        let width = (self.uncertainty.p80 * doubt(chip)).hypot(1.28 * relative);
+        let width = (self.uncertainty.p90 * doubt(chip)).hypot(1.64 * relative);
         out.interval = (out.seconds * (-width).exp(), out.seconds * width.exp());
         out.terms.sort_by(|a, b| b.1.total_cmp(&a.1));
         out.bottleneck = out.terms.first().map_or(Bottleneck::Latency, |(t, _)| t.class());

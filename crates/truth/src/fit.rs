@@ -148,15 +148,16 @@ pub fn fit(chip: &Chip, file: &ModelFile, start: &Params, samples: &[&Sample], e
     (best, least)
 }
 
-/// Leave-one-task-out: each task timed with parameters fitted on the others.
-pub fn leave_one_out(chip: &Chip, file: &ModelFile, start: &Params, samples: &[Sample], effort: Effort) -> Vec<Point> {
+/// Leave-one-task-out: each task timed with parameters fitted on the others, from the middle of the bounds, so that
+/// nothing of the task itself gets in.
+pub fn leave_one_out(chip: &Chip, file: &ModelFile, samples: &[Sample], effort: Effort) -> Vec<Point> {
     let mut tasks: Vec<&str> = samples.iter().map(|s| s.point.task.as_str()).collect();
     tasks.sort_unstable();
     tasks.dedup();
     let mut out = Vec::new();
     for task in tasks {
         let (held, seen): (Vec<&Sample>, Vec<&Sample>) = samples.iter().partition(|s| s.point.task == task);
-        let (p, _) = fit(chip, file, start, &seen, effort);
+        let (p, _) = fit(chip, file, &file.centre(), &seen, effort);
         out.extend(simulate(chip, &p, held));
     }
     out

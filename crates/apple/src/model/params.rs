@@ -114,10 +114,8 @@ pub struct ParamFact {
 pub struct Uncertainty {
     /// Median of |ln(simulated/measured)| over tasks that the fit had not seen.
     pub median: f64,
-    /// Its 80th percentile.
-    pub p80: f64,
-    /// Standard deviation of the logarithm of ratios between programs of the same task and size.
-    pub ratio: f64,
+    /// Its 90th percentile.
+    pub p90: f64,
     /// On what.
     pub s: String,
 }
@@ -147,8 +145,14 @@ impl ModelFile {
         let file: Self = toml::from_str(text).map_err(|e| bad(e.to_string()))?;
         for p in Param::ALL {
             let fact = file.parameter.get(p.key()).ok_or_else(|| bad(format!("no parameter `{}`", p.key())))?;
-            if !(fact.lo <= fact.v && fact.v <= fact.hi) {
-                return Err(bad(format!("`{}` is {}, outside {} to {}", p.key(), fact.v, fact.lo, fact.hi)));
+            if !(0.0 < fact.lo && fact.lo <= fact.v && fact.v <= fact.hi) {
+                return Err(bad(format!(
+                    "`{}` is {}, outside {} to {}, or these are not positive",
+                    p.key(),
+                    fact.v,
+                    fact.lo,
+                    fact.hi
+                )));
             }
         }
         if let Some(other) = file.parameter.keys().find(|k| Param::ALL.iter().all(|p| p.key() != *k)) {
@@ -160,6 +164,15 @@ impl ModelFile {
     /// Values.
     pub fn params(&self) -> Params {
         Params { values: Param::ALL.iter().map(|p| self.parameter.get(p.key()).map_or(1.0, |f| f.v)).collect() }
+    }
+
+    /// The middle of all bounds: where a fit starts that must not know what others found.
+    pub fn centre(&self) -> Params {
+        let middle = |p: &Param| {
+            let (lo, hi) = self.bounds(*p);
+            (lo * hi).sqrt()
+        };
+        Params { values: Param::ALL.iter().map(middle).collect() }
     }
 
     /// Bounds of a parameter.

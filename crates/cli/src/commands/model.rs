@@ -152,7 +152,7 @@ fn validate(args: &ValidateArgs, global: &Global, printer: Printer) -> Result<Ou
     let shipped = g.file.params();
     let (points, how) = if args.leave_one_out {
         let effort = Effort { steps: args.steps, seed: 0 };
-        (leave_one_out(&g.chip, &g.file, &shipped, &g.samples, effort), "each task fitted on the others")
+        (leave_one_out(&g.chip, &g.file, &g.samples, effort), "each task fitted on the others")
     } else {
         (simulate(&g.chip, &shipped, &g.samples), "the parameters as they are")
     };
@@ -243,7 +243,7 @@ fn refit(args: &FitArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     let g = ground(&args.truth, global, printer)?;
     let all: Vec<&Sample> = g.samples.iter().collect();
     let effort = Effort { steps: args.steps, seed: args.seed };
-    let (found, loss) = fit(&g.chip, &g.file, &g.file.params(), &all, effort);
+    let (found, loss) = fit(&g.chip, &g.file, &g.file.centre(), &all, effort);
     let text = replaced(&g.text, &found)?;
     write(&args.out, &text)?;
     let report = score(&simulate(&g.chip, &found, &g.samples));
