@@ -10,7 +10,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use ksearch_apple::{Chip, Dispatched, Estimate, Features, Model};
 use ksearch_msl::{CompileOptions, Compiler, Module, NoToolchain, Optimise, Param, SourceFile};
-use ksearch_simt::{Counters, Fault, FaultKind, InstrClass, Launch, LaunchError, Limits, Mode, Outcome, Program, RunError};
+use ksearch_simt::{Counters, Fault, FaultKind, InstrClass, Launch, LaunchError, Limits, Mode, Program, RunError};
 use ksearch_task::candidate::{Resolved, ResolvedDispatch};
 use ksearch_task::{Candidate, Figure, Value};
 

@@ -5,8 +5,10 @@ use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
 use indexmap::IndexMap;
 use ksearch_apple::Chip;
+use ksearch_baseline::mlx::launches;
 use ksearch_baseline::{Baseline, BaselineError, Operation, Wheel, WheelError, time};
 use ksearch_device::sim::sample::Sampling;
+use ksearch_task::expr::Empty;
 use ksearch_task::spec::Env;
 use ksearch_task::{Expr, Figure, FigureKind, Set, Task};
 use serde_json::json;
@@ -62,15 +64,15 @@ pub fn run(command: &BaselineCommand, global: &Global, printer: Printer) -> Resu
     }
 }
 
-/// The task whose symbols describe an operation.
-fn task_of(operation: &str) -> &str {
-    if operation == "scan" { "selective_scan" } else { operation }
-}
-
 fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     let (_, chip) = context::sim(global, &args.target.target)?;
     let operation = Operation::of_task(&args.operation).context("no such operation")?;
-    let task = context::task(task_of(&args.operation))?;
+    if let (Operation::RmsNorm | Operation::Scan, Err(why)) = (operation, launches(operation, &Empty, 'g')) {
+        printer.line(format!("no baseline: {why}"))?;
+        printer.object(&json!({ "operation": args.operation, "target": args.target.target, "workloads": [], "why": why.to_string() }))?;
+        return Ok(Outcome::No);
+    }
+    let task = context::task(&args.operation)?;
     let workloads: Vec<(String, Env)> = if args.set.is_empty() {
         task.workloads_of(Set::Search).filter(|w| w.purpose.times()).map(|w| (w.label.clone(), w.env.clone())).collect()
     } else {

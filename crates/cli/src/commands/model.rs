@@ -226,7 +226,7 @@ fn show(report: &Report, printer: Printer) -> Result<()> {
     };
     for (task, s) in &report.tasks {
         row(task, s);
-        for (size, s) in report.sizes.iter().filter(|(k, _)| k.split(' ').next() == Some(task)) {
+        for (size, s) in report.sizes.iter().filter(|(k, _)| k.split(' ').next() == Some(task.as_str())) {
             row(&format!("  {}", size.split(' ').nth(1).unwrap_or_default()), s);
         }
     }
