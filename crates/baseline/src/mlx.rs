@@ -1,5 +1,5 @@
 //! How MLX launches its kernels: template parameters, function constants, grids and arguments of its host code
-//! (ml-explore/mlx 846d1762: scaled_dot_product_attention.cpp, softmax.cpp). Knows shapes; must not know chips' times.
+//! (ml-explore/mlx 846d1762: `scaled_dot_product_attention.cpp`, `softmax.cpp`). Knows shapes; must not know chips' times.
 
 use ksearch_task::{DType, Scope, Value};
 
@@ -127,7 +127,7 @@ fn instantiate(headers: &[&str], name: &str, template: &str) -> String {
         out.push_str(h);
         out.push_str("\"\n");
     }
-    out.push_str(&format!("instantiate_kernel(\"{name}\", {template})\n"));
+    out.extend(["instantiate_kernel(\"", name, "\", ", template, ")\n"]);
     out
 }
 
@@ -280,8 +280,8 @@ fn blocks(s: &Shape, architecture: char) -> i64 {
     match architecture {
         's' if s.lk > 1024 && simds > 4 => match s.lk {
             ..=8192 => 128,
-            ..=32768 => 256,
-            ..=65536 => 512,
+            8193..=32768 => 256,
+            32769..=65536 => 512,
             _ => 1024,
         },
         's' => 64,

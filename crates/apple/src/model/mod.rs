@@ -62,12 +62,13 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
     let g = |q: Param| p.get(q);
     let hz = chip.clock_ghz * 1e9 * clock;
     let cores = f64::from(chip.cores);
-    let simds = f.simdgroups;
+    // A launch has one of each at least; counts of nothing stay finite.
+    let (simds, groups) = (f.simdgroups.max(1.0), f.groups.max(1.0));
 
     // Residency: registers of what really ran.
     let halves = (2.0 * f.live * g(Param::Registers) + RESERVED_HALVES).clamp(16.0, 256.0);
-    let occ = occupancy(chip, f.threads, halves as u32, f.threadgroup_memory, f.groups as u64);
-    let per_core = (f.groups / cores).ceil();
+    let occ = occupancy(chip, f.threads, halves as u32, f.threadgroup_memory, groups as u64);
+    let per_core = (groups / cores).ceil();
     let resident = f64::from(occ.groups).min(per_core).max(1.0);
 
     // Spills: values beyond the register file are stored to and loaded from device memory.
@@ -147,7 +148,7 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
     let l2 = on_core * LINE * missed / (chip.l2_bytes_per_cycle * g(Param::L2Port));
 
     // Off the core.
-    let all_groups = f.group_bytes * f.groups;
+    let all_groups = f.group_bytes * groups;
     let l2_bytes = g(Param::L2Kib) * KIB * cores;
     let l2_share = (l2_bytes / f.footprint.max(1.0)).min(1.0);
     let slc_bytes = f.footprint * (1.0 - l2_share) + (all_groups - f.footprint).max(0.0) * (1.0 - l2_share);
@@ -163,7 +164,7 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
         0.0
     };
 
-    let atomics = f.atomic_conflicts * f.groups * simds * ATOMIC_SECONDS / f.groups.min(cores);
+    let atomics = f.atomic_conflicts * groups * simds * ATOMIC_SECONDS / groups.min(cores);
     let dispatch = chip.dispatch_us * 1e-6 * g(Param::Dispatch) / clock;
     let body = join(core, memory, g(Param::OverlapMemory));
     let waves = full + f64::from(u8::from(last > 0.0));
@@ -187,11 +188,11 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
         terms,
         occupancy: occ,
         bytes: [
-            f.groups * simds * port_lines.max(0.0),
-            f.groups * simds * LINE * missed,
+            groups * simds * port_lines.max(0.0),
+            groups * simds * LINE * missed,
             slc_bytes,
             dram_bytes,
-            f.groups * simds * f.passes * LINE,
+            groups * simds * f.passes * LINE,
         ],
         simple,
         spills,

@@ -264,7 +264,7 @@ fn replaced(text: &str, p: &Params) -> Result<String> {
             section = None;
         }
         match section {
-            Some(&q) if line.starts_with("v = ") => out.push_str(&format!("v = {:.5}", p.get(q))),
+            Some(&q) if line.starts_with("v = ") => out.extend(["v = ", &format!("{:.5}", p.get(q))]),
             _ => out.push_str(line),
         }
         out.push('\n');
