@@ -31,17 +31,16 @@ def candidates(root, tasks):
                 yield task, source, json.loads(record.read_text())
 
 
-def compiles(root, tasks, limit):
-    """Does a source compile? By its path from the results folder, from `ksearch corpus check`."""
+def compiles(known, limit):
+    """Rows of `ksearch corpus check` by source file, for the folders of these candidates."""
     out = {}
-    for run in sorted((root / "results").iterdir()):
-        if run.name.split("_")[0] in tasks:
-            command = [simulator.program(), "corpus", "check", str(run), "--json", "--limit", str(limit)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode == 2:
-                raise SystemExit(done.stdout + done.stderr)
-            for row in json.loads(done.stdout)["files"]:
-                out[run / row["file"]] = row
+    for run in sorted({source.parent for _, source, _ in known}):
+        command = [simulator.program(), "corpus", "check", str(run), "--json", "--limit", str(limit)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == 2:
+            raise SystemExit(done.stdout + done.stderr)
+        for row in json.loads(done.stdout)["files"]:
+            out[run / row["file"]] = row
     return out
 
 
@@ -99,7 +98,7 @@ def main():
         known = [k for k in known if args.only in str(k[1])]
     if not known:
         raise SystemExit(f"{args.root} has no results of {args.tasks}")
-    rows = compiles(args.root, tasks, 600)
+    rows = compiles(known, 600)
     accepted = [k for k in known if k[2]["compile_ok"]]
     refused = [k for k in known if not k[2]["compile_ok"]]
     took = [k for k in accepted if rows[k[1]]["ok"]]

@@ -45,9 +45,9 @@ pub const CHECK: &[&str] = &["-O2", "-fsyntax-only"];
 const OUTPUT: [&str; 5] = ["-emit-llvm", "-S", "-o", "-", "-"];
 
 impl Clang {
-    /// A clang with the usual limit: a minute, far more than any kernel takes.
+    /// A clang with the usual limit: far more than any kernel takes, also on a machine that is busy with other things.
     pub fn new(toolchain: Toolchain) -> Self {
-        Self { toolchain, limit: Duration::from_mins(1), precompiled: Precompiled::default() }
+        Self { toolchain, limit: Duration::from_mins(5), precompiled: Precompiled::default() }
     }
 
     /// Compiles generated text to IR; `words` are those the text uses.

@@ -179,7 +179,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// Time that one run of clang may take (60 s unless set).
+    /// Time that one run of clang may take (five minutes unless set).
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.clang.limit = limit;
