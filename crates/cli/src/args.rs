@@ -84,6 +84,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Write a found kernel as a module for other programs.
     Export(crate::commands::export::ExportArgs),
+    /// Write a report of a run: one file with figures, plots, the tree and the proof.
+    Report(crate::commands::report::ReportArgs),
     /// Run Mamba models: generate, measure beside other implementations, verify.
     Mamba {
         /// What to do.

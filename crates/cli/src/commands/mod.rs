@@ -15,6 +15,7 @@ mod matrix;
 pub mod model;
 mod profile;
 mod replay;
+pub mod report;
 mod resume;
 mod run;
 mod runs;
@@ -47,6 +48,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Mamba { command } => mamba::run(&command, printer),
         Command::Man { dir } => man::run(&dir, printer),
         Command::Search(args) => search::run(&args, global, printer),
+        Command::Report(args) => report::run(&args, global, printer),
         Command::Resume(args) => resume::run(&args, global, printer),
         Command::Runs => runs::run(global, printer),
         Command::Show(args) => show::run(&args, global, printer),

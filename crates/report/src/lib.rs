@@ -1,0 +1,14 @@
+//! What people look at: the report, its plots, the dashboard and the terminal view. Everything is derived from a run's
+//! journal. Must not decide anything.
+
+pub mod build;
+pub mod formats;
+pub mod model;
+pub mod page;
+pub mod plots;
+pub mod text;
+pub mod words;
+
+pub use build::Loaded;
+pub use model::Report;
+pub use plots::Plot;
