@@ -73,3 +73,24 @@ ensure_clang() {
     return 2
   }
 }
+
+# Node and Chromium, for tests of what is seen in a browser. Optional: the product needs neither.
+ensure_browser() {
+  local c
+  if ! have node || ! have npm; then
+    have apt-get && as_root apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null 2>&1 || true
+  fi
+  CHROMIUM="${CHROMIUM:-}"
+  for c in chromium chromium-browser google-chrome; do
+    [ -n "$CHROMIUM" ] || CHROMIUM=$(command -v "$c" 2>/dev/null || true)
+  done
+  if [ -z "$CHROMIUM" ] && have apt-get && as_root true; then
+    as_root apt-get update -qq >/dev/null 2>&1 || true
+    as_root apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || true
+    CHROMIUM=$(command -v chromium 2>/dev/null || true)
+  fi
+  export CHROMIUM
+  have node && have npm && [ -n "$CHROMIUM" ] && return 0
+  say "setup: no Node.js with npm or no Chromium, and no right to install them (Debian: apt install nodejs npm chromium)"
+  return 1
+}

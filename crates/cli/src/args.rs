@@ -86,6 +86,8 @@ pub enum Command {
     Export(crate::commands::export::ExportArgs),
     /// Write a report of a run: one file with figures, plots, the tree and the proof.
     Report(crate::commands::report::ReportArgs),
+    /// Watch, compare, stop and resume runs in a browser, on this machine only.
+    Ui(crate::commands::ui::UiArgs),
     /// Run Mamba models: generate, measure beside other implementations, verify.
     Mamba {
         /// What to do.

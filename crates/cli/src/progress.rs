@@ -1,55 +1,49 @@
-//! The live view of a search: one line of state, and a line for every improvement. Knows the run's events, draws only.
+//! The live view of a search: a block of lines on a terminal and a line for every improvement; plain lines elsewhere.
+//! Knows the run's events, draws only.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use ksearch_search::{Activity, Event, Observer, Recorded, RunState};
+use ksearch_report::terminal::Live;
+use ksearch_report::text;
+use ksearch_search::{Activity, Event, Observer, Recorded, RunState, view};
 
 use crate::context::show_figure;
 use crate::printer::{Printer, Tone};
 
-/// Follows a run on a terminal; silent where there is none.
+/// Follows a run: a calm block of lines on a terminal, plain lines elsewhere, nothing under `--quiet`.
 pub struct Progress {
     bar: ProgressBar,
     printer: Printer,
-    began: Instant,
-    last: Mutex<Last>,
-}
-
-#[derive(Default)]
-struct Last {
-    action: String,
-    activity: String,
-    best: String,
+    live: Mutex<Live>,
 }
 
 impl Progress {
     /// A view of a run with this budget.
     pub fn new(printer: Printer, evaluations: u32) -> Self {
         let bar = if printer.progress() { ProgressBar::new(u64::from(evaluations)) } else { ProgressBar::hidden() };
-        if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}") {
-            bar.set_style(style.progress_chars("━╸ "));
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
         }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self { bar, printer, began: Instant::now(), last: Mutex::new(Last::default()) }
+        Self { bar, printer, live: Mutex::default() }
     }
 
-    /// Takes the line away.
+    /// Takes the block away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    fn draw(&self, last: &Last) {
-        let done = self.bar.position();
-        let left = self.bar.length().unwrap_or(0).saturating_sub(done);
-        let eta = if done == 0 {
-            String::new()
-        } else {
-            let seconds = self.began.elapsed().as_secs_f64() / done as f64 * left as f64;
-            format!(" · at most {} left", duration(seconds))
-        };
-        self.bar.set_message(format!("{} · {} · {}{eta}", last.best, last.action, last.activity));
+    fn draw(&self, live: &Live) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        // Asked each time: the window may have been resized. One column less, as some terminals wrap a full line.
+        let columns = console::Term::stderr().size().1 as usize;
+        let lines = live.lines(columns.saturating_sub(1));
+        let painted: Vec<String> =
+            lines.iter().enumerate().map(|(i, l)| if i == 0 { Tone::Strong.paint(l) } else { l.clone() }).collect();
+        self.bar.set_message(painted.join("\n"));
+        self.bar.tick();
     }
 }
 
@@ -74,38 +68,33 @@ fn doing(activity: &Activity) -> String {
 
 impl Observer for Progress {
     fn recorded(&self, event: &Recorded, state: &RunState) {
-        let Ok(mut last) = self.last.lock() else { return };
-        self.bar.set_position(u64::from(state.evaluations));
-        self.bar.set_length(u64::from(state.config.budget.evaluations));
-        match &event.event {
-            Event::Selected { selection, .. } => {
-                last.action = state.world.get(selection.node).map(|n| n.title().to_owned()).unwrap_or_default();
+        let Ok(mut live) = self.live.lock() else { return };
+        live.record(&event.event, state);
+        if self.bar.is_hidden() {
+            if let Some(line) = view::line(&event.event, state) {
+                self.printer.note(text::line(&line));
             }
-            Event::Best { time, speedup, node, .. } => {
-                let title = state.world.get(*node).map(|n| n.title().to_owned()).unwrap_or_default();
-                let times = speedup.map(|s| format!("{s:.2}x naive")).unwrap_or_default();
-                last.best = format!("best {} ({times})", show_figure(time));
-                if self.printer.progress() {
-                    let mark = Tone::Good.paint("better");
-                    self.bar.println(format!("{mark} {:>24}  {times:>14}  {title}", show_figure(time)));
-                }
-            }
-            Event::Closed { .. } => last.activity.clear(),
-            _ => {}
+        } else if let Event::Best { time, speedup, node, .. } = &event.event {
+            let title = state.world.get(*node).map(|n| text::line(n.title())).unwrap_or_default();
+            let times = speedup.map(|s| format!("{s:.2}x naive")).unwrap_or_default();
+            self.bar.println(format!("{} {:>24}  {times:>14}  {title}", Tone::Good.paint("better"), show_figure(time)));
         }
-        self.draw(&last);
+        self.draw(&live);
     }
 
     fn activity(&self, activity: &Activity) {
-        let Ok(mut last) = self.last.lock() else { return };
-        last.activity = doing(activity);
-        self.draw(&last);
+        let Ok(mut live) = self.live.lock() else { return };
+        live.activity = doing(activity);
+        self.draw(&live);
     }
 
     fn stalled(&self, seconds: f64, activity: Option<&Activity>) {
-        let Ok(mut last) = self.last.lock() else { return };
+        let Ok(mut live) = self.live.lock() else { return };
         let what = activity.map_or_else(|| "nothing".to_owned(), doing);
-        last.activity = format!("{what}, waiting for {}", duration(seconds));
-        self.draw(&last);
+        live.activity = format!("{what}, waiting for {}", duration(seconds));
+        if self.bar.is_hidden() {
+            self.printer.note(&live.activity);
+        }
+        self.draw(&live);
     }
 }

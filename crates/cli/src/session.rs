@@ -1,8 +1,9 @@
 //! One sitting of a search: roles, judge, progress, ^C, and the final table. Shared by `search` and `resume`.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use comfy_table::{Table, presets};
@@ -143,7 +144,7 @@ impl Session {
             observer: &progress,
             cancel: &self.cancel,
         };
-        let result = go(&players);
+        let result = watched(lock, &self.cancel, || go(&players));
         progress.finish();
         let state = result.with_context(|| format!("run `{}` cannot go on; its journal is kept", lock.name))?;
         let view = RunView::load(&lock.folder)?;
@@ -184,6 +185,30 @@ impl Session {
         let kernels = Kernels { naive, given: self.material.given.clone() };
         ksearch_search::start(players, config, premises, kernels, journal)
     }
+}
+
+/// Does the work, and ends it in order when someone asks for that from outside, e.g. on the dashboard.
+fn watched<T>(lock: &RunLock, cancel: &Cancel, work: impl FnOnce() -> T) -> T {
+    /// Ends the watch however the work ends.
+    struct Done<'a>(&'a AtomicBool);
+    impl Drop for Done<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                if lock.stop_requested() {
+                    cancel.cancel();
+                }
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        });
+        let _done = Done(&done);
+        work()
+    })
 }
 
 /// A first ^C asks the run to end in order; a second one leaves at once.

@@ -23,7 +23,11 @@ fn main() {
     }
     let began = Instant::now();
     let loaded = Loaded::load(&folder).unwrap();
-    println!("journal of {:.1} MB read in {:.2} s", path.metadata().unwrap().len() as f64 / 1e6, began.elapsed().as_secs_f64());
+    println!(
+        "journal of {:.1} MB read in {:.2} s",
+        path.metadata().unwrap().len() as f64 / 1e6,
+        began.elapsed().as_secs_f64()
+    );
     let began = Instant::now();
     let html = page::stand_alone(&loaded);
     println!("report of {:.2} MB in {:.2} s", html.len() as f64 / 1e6, began.elapsed().as_secs_f64());

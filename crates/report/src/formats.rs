@@ -22,7 +22,8 @@ pub fn json(run: &Loaded) -> Result<String, serde_json::Error> {
 
 /// The candidates that were judged in full, one a row.
 pub fn csv(report: &Report) -> String {
-    let mut out = String::from("number,candidate,node,action,status,time,unit,kind,on,ci_low,ci_high,bottleneck,at_s,values\n");
+    let mut out =
+        String::from("number,candidate,node,action,status,time,unit,kind,on,ci_low,ci_high,bottleneck,at_s,values\n");
     for t in &report.trials {
         let time = t.time.as_ref();
         let number = |v: Option<f64>| v.map(|v| v.to_string()).unwrap_or_default();
@@ -83,18 +84,31 @@ pub fn markdown(report: &Report) -> String {
         Some(best) => {
             row("best", words::figure(&best.time));
             row("against naive", best.speedup.as_ref().map_or_else(|| none(head.naive.why()), words::figure));
-            row("against the best library kernel", best.ratio.as_ref().map_or_else(|| none(head.baseline.why()), words::figure));
+            row(
+                "against the best library kernel",
+                best.ratio.as_ref().map_or_else(|| none(head.baseline.why()), words::figure),
+            );
             row("bound by", best.bottleneck.map(|b| b.to_string()).unwrap_or_default());
             row("strategies", best.strategies.join(", "));
         }
         None => row("best", none(head.best.why())),
     }
     row("naive", head.naive.known().map_or_else(|| none(head.naive.why()), words::figure));
-    row("baseline", head.baseline.known().map_or_else(|| none(head.baseline.why()), |b| format!("{}: {}", b.name, words::figure(&b.time))));
+    row(
+        "baseline",
+        head.baseline
+            .known()
+            .map_or_else(|| none(head.baseline.why()), |b| format!("{}: {}", b.name, words::figure(&b.time))),
+    );
     row("floor", head.floor.known().map_or_else(|| none(head.floor.why()), words::figure));
-    row("held-out", head.heldout.known().map_or_else(|| none(head.heldout.why()), |(p, t)| format!("{p} of {t} passed")));
+    row(
+        "held-out",
+        head.heldout.known().map_or_else(|| none(head.heldout.why()), |(p, t)| format!("{p} of {t} passed")),
+    );
 
-    out.push_str("\n## How the time fell\n\n| action | time | gain | predicted | bound by |\n|---|---:|---:|---:|---|\n");
+    out.push_str(
+        "\n## How the time fell\n\n| action | time | gain | predicted | bound by |\n|---|---:|---:|---:|---|\n",
+    );
     for s in &report.steps {
         let _ = writeln!(
             out,
@@ -109,7 +123,8 @@ pub fn markdown(report: &Report) -> String {
     out.push_str("\n## Where the time goes\n\n");
     match &report.split {
         Shown::Known(split) => {
-            let _ = writeln!(out, "{} In {}.\n\n| limiter | naive | best |\n|---|---:|---:|", split.note, md(&split.label));
+            let _ =
+                writeln!(out, "{} In {}.\n\n| limiter | naive | best |\n|---|---:|---:|", split.note, md(&split.label));
             for (name, before, after) in &split.terms {
                 let _ = writeln!(out, "| {} | {} | {} |", md(name), words::number(*before), words::number(*after));
             }
@@ -174,7 +189,6 @@ fn md(text: &str) -> String {
     }
     out
 }
-
 
 #[cfg(test)]
 mod tests {

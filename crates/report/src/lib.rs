@@ -2,11 +2,14 @@
 //! journal. Must not decide anything.
 
 pub mod build;
+pub mod compare;
 pub mod formats;
 pub mod model;
 pub mod page;
 pub mod plots;
+pub mod terminal;
 pub mod text;
+pub mod ui;
 pub mod words;
 
 pub use build::Loaded;

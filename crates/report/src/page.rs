@@ -158,7 +158,9 @@ pub fn head(report: &Report) -> String {
     let stopped = run.stopped.as_ref().map(|s| format!(" It ended because {s}.")).unwrap_or_default();
     let cost = match run.cost {
         (_, 0, 0) => String::new(),
-        (usd, tokens_in, tokens_out) => format!(" Models took {tokens_in} tokens in and {tokens_out} out, {usd:.2} US dollars by list price."),
+        (usd, tokens_in, tokens_out) => {
+            format!(" Models took {tokens_in} tokens in and {tokens_out} out, {usd:.2} US dollars by list price.")
+        }
     };
     format!(
         "<header class=\"top\" id=\"top\"><div class=\"eyebrow\">K-Search · run {} · {} · {} {status}</div>\n<h1>{}</h1>\n\
@@ -241,7 +243,10 @@ pub fn sections(report: &Report) -> Vec<Section> {
         Section {
             id: "ablation",
             title: "Ablation",
-            body: plot(Plot::Ablation, "Final time with one part of the tool switched off, with the interval over seeds."),
+            body: plot(
+                Plot::Ablation,
+                "Final time with one part of the tool switched off, with the interval over seeds.",
+            ),
         },
         Section { id: "reproduce", title: "How to reproduce", body: reproduce(report) },
     ]
@@ -324,7 +329,9 @@ fn proof(report: &Report) -> String {
                 "<tr><td class=\"mono\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
                 html(&w.label),
                 html(&w.status.replace('_', " ")),
-                w.time.as_ref().map_or_else(|| "<span class=\"quiet\">not timed</span>".to_owned(), |t| html(&words::figure(t))),
+                w.time
+                    .as_ref()
+                    .map_or_else(|| "<span class=\"quiet\">not timed</span>".to_owned(), |t| html(&words::figure(t))),
                 w.error.map_or_else(String::new, |e| format!("{:.1}%", e * 100.0)),
             );
         }
@@ -355,12 +362,12 @@ fn reproduce(report: &Report) -> String {
     for (why, command) in &report.reproduce.commands {
         let _ = write!(
             out,
-            "<h4>{}</h4><pre class=\"box\" tabindex=\"0\" role=\"group\" aria-label=\"Command\">{}</pre>",
+            "<h3>{}</h3><pre class=\"box\" tabindex=\"0\" role=\"group\" aria-label=\"Command\">{}</pre>",
             html(why),
             html(command)
         );
     }
-    out.push_str("<h4>Versions on record</h4><table><tbody>");
+    out.push_str("<h3>Versions on record</h3><table><tbody>");
     for (name, version) in &report.reproduce.versions {
         let _ = write!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(version));
     }

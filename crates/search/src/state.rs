@@ -197,6 +197,8 @@ pub struct RunState {
     session_start_ms: u64,
     earlier_s: f64,
     selections: HashMap<u32, Selection>,
+    /// Stands for every snapshot where none is needed.
+    shell: Option<Arc<RunState>>,
 }
 
 impl RunState {
@@ -253,7 +255,16 @@ impl RunState {
             session_start_ms: first.at_ms,
             earlier_s: 0.0,
             selections: HashMap::new(),
+            shell: None,
         })
+    }
+
+    /// The state after the first event, for those who only look: work in progress shows no snapshot of the state it
+    /// began in. Snapshots of a long run take most of the time of reading it.
+    pub fn begin_to_show(first: &Recorded) -> Result<Self, StateError> {
+        let mut state = Self::begin(first)?;
+        state.shell = Some(Arc::new(state.clone()));
+        Ok(state)
     }
 
     /// Applies the next event.
@@ -338,7 +349,7 @@ impl RunState {
             Event::Selected { cycle, selection, base, allowance } => {
                 self.next_cycle = cycle + 1;
                 self.selections.insert(*cycle, selection.clone());
-                let snapshot = Arc::new(self.for_roles());
+                let snapshot = self.shell.clone().unwrap_or_else(|| Arc::new(self.for_roles()));
                 let open = OpenCycle {
                     cycle: *cycle,
                     node: selection.node,

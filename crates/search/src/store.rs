@@ -11,6 +11,7 @@ use crate::view::{RunView, ViewError};
 /// File name of the journal in a run's folder.
 pub const JOURNAL: &str = "journal.db";
 const LOCK: &str = "lock";
+const STOP: &str = "stop";
 
 /// What went wrong with the store, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +68,13 @@ pub struct RunLock {
     /// Its folder.
     pub folder: PathBuf,
     _lock: File,
+}
+
+impl RunLock {
+    /// Was someone outside of this process asking for the run to end in order? Answers yes once for each request.
+    pub fn stop_requested(&self) -> bool {
+        fs::remove_file(self.folder.join(STOP)).is_ok()
+    }
 }
 
 /// A run's name and its content, or why that cannot be read.
@@ -161,6 +169,18 @@ impl RunStore {
         }
     }
 
+    /// Is a process working on this run?
+    pub fn is_busy(&self, name: &str) -> bool {
+        let file = File::options().write(true).open(self.root.join(name).join(LOCK));
+        file.is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Asks whoever works on this run to end in order; see [`RunLock::stop_requested`].
+    pub fn request_stop(&self, name: &str) -> Result<(), StoreError> {
+        let path = self.resolve(name)?.join(STOP);
+        fs::write(&path, "").map_err(|source| StoreError::Unwritable { path, source })
+    }
+
     /// Opens a run to go on with it.
     pub fn reopen(&self, name: &str) -> Result<(RunLock, Journal), StoreError> {
         let folder = self.resolve(name)?;
@@ -180,7 +200,12 @@ fn lock(folder: &Path) -> Result<RunLock, StoreError> {
         .open(&path)
         .map_err(|source| StoreError::Unwritable { path: path.clone(), source })?;
     match file.try_lock() {
-        Ok(()) => Ok(RunLock { name, folder: folder.to_owned(), _lock: file }),
+        Ok(()) => {
+            let lock = RunLock { name, folder: folder.to_owned(), _lock: file };
+            // A request that came too late for the last session is none to this one.
+            lock.stop_requested();
+            Ok(lock)
+        }
         Err(TryLockError::WouldBlock) => Err(StoreError::Busy(name)),
         Err(TryLockError::Error(source)) => Err(StoreError::Unwritable { path, source }),
     }
@@ -218,8 +243,15 @@ mod tests {
             store.reopen("a-1").unwrap_err().to_string(),
             "run `a-1` is being worked on by another process; wait for it or stop it first"
         );
+        assert!(store.is_busy("a-1") && !store.is_busy("a-2"));
+        assert!(!lock.stop_requested());
+        store.request_stop("a-1").unwrap();
+        assert!(lock.stop_requested() && !lock.stop_requested());
+        store.request_stop("a-1").unwrap();
         drop((lock, journal));
-        store.reopen("a-1").unwrap();
+        assert!(!store.is_busy("a-1"));
+        let (lock, _journal) = store.reopen("a-1").unwrap();
+        assert!(!lock.stop_requested(), "an old request is void");
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod search;
 mod show;
 mod task;
 mod tasks;
+pub mod ui;
 
 use anyhow::Result;
 
@@ -48,6 +49,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Mamba { command } => mamba::run(&command, printer),
         Command::Man { dir } => man::run(&dir, printer),
         Command::Search(args) => search::run(&args, global, printer),
+        Command::Ui(args) => ui::run(&args, global, printer),
         Command::Report(args) => report::run(&args, global, printer),
         Command::Resume(args) => resume::run(&args, global, printer),
         Command::Runs => runs::run(global, printer),

@@ -11,7 +11,7 @@
       else if (k === "class") e.className = v;
       else e.setAttribute(k, v);
     }
-    e.append(...children.flat().filter((c) => c !== null && c !== undefined && c !== ""));
+    e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== ""));
     return e;
   };
   const number = (v) => {
@@ -73,7 +73,7 @@
   }
 
   // --- tree as a map --------------------------------------------------------------------------------------------
-  const COLUMN = 218, LINE = 34;
+  const COLUMN = 270, LINE = 34;
   const map = $("map");
   const canvas = map && el("canvas", { tabindex: "0", role: "application", "aria-label": "Search tree. Arrow keys go from node to node.", "aria-describedby": "spoken" });
   const spoken = el("div", { class: "unseen", id: "spoken", role: "status" });
@@ -98,7 +98,7 @@
       for (let i = children.length - 1; i >= 0; i--) stack.push([children[i], depth + 1, false]);
     }
     for (const n of placed) { n.x = n.depth * COLUMN; n.y = n.row * LINE; n.shown = n.children.filter(visible); }
-    extent = { w: depthMost * COLUMN + 190, h: Math.max(row, 1) * LINE };
+    extent = { w: depthMost * COLUMN + 240, h: Math.max(row, 1) * LINE };
   };
   const theme = () => {
     const s = getComputedStyle(document.documentElement);
@@ -182,7 +182,7 @@
       if (!labels) continue;
       const room = (COLUMN - 46) * k, inner = n.shown.length > 0;
       const more = hidden.get(n) ? ` +${hidden.get(n)}` : "";
-      const ty = inner ? py - 11 * Math.min(1, k) : py, tx = inner ? px - r : px + r + 6;
+      const ty = inner ? py - 12 : py, tx = inner ? px + 1 : px + r + 6;
       const t = time(n), tw = t ? g.measureText(t + "  ").width : 0;
       g.fillStyle = n.best ? colors.ink : n.state === "o" ? colors.soft : colors.ink;
       const label = clip(g, n.title, Math.max(30, room - tw - (more ? 26 : 0)));

@@ -13,9 +13,7 @@ use similar::TextDiff;
 
 use super::Loaded;
 use super::proof::workloads;
-use crate::model::{
-    AttemptRow, CandidateDetail, ExchangeRow, NodeDetail, ProfileDetail, Shown, VerdictDetail,
-};
+use crate::model::{AttemptRow, CandidateDetail, ExchangeRow, NodeDetail, ProfileDetail, Shown, VerdictDetail};
 use crate::text;
 
 /// The longest that a difference may take; after that a coarser one is given.
@@ -32,11 +30,13 @@ impl Loaded {
         let tried = || cycles.iter().flat_map(|c| &c.report.attempts).rev().find_map(|a| a.candidate.clone());
         let attached = node.outcome().map(|o| o.candidate.clone()).or_else(tried);
         let outcome = node.outcome();
-        let cycle_numbers: Vec<u32> =
-            cycles.iter().map(|c| c.cycle).chain(state.open.values().filter(|c| c.node == id).map(|c| c.cycle)).collect();
-        let said = self.exchanges.iter().filter(|s| {
-            s.node == Some(id) || s.cycle.is_some_and(|c| cycle_numbers.contains(&c))
-        });
+        let cycle_numbers: Vec<u32> = cycles
+            .iter()
+            .map(|c| c.cycle)
+            .chain(state.open.values().filter(|c| c.node == id).map(|c| c.cycle))
+            .collect();
+        let said =
+            self.exchanges.iter().filter(|s| s.node == Some(id) || s.cycle.is_some_and(|c| cycle_numbers.contains(&c)));
         Some(NodeDetail {
             id: id.to_string(),
             title: super::title(node),
@@ -50,11 +50,7 @@ impl Loaded {
             predicted: node.predicted_gain,
             gain: outcome.and_then(|o| o.gain),
             within_noise: outcome.is_some_and(|o| o.within_noise),
-            impacts: node
-                .impacts
-                .iter()
-                .map(|(r, i)| (resource(*r), i.rating, text::line(&i.notes)))
-                .collect(),
+            impacts: node.impacts.iter().map(|(r, i)| (resource(*r), i.rating, text::line(&i.notes))).collect(),
             notes: text::block(&node.notes),
             standing: standing(node),
             attempts,
@@ -114,7 +110,9 @@ pub fn candidate_text(candidate: &Candidate) -> String {
     let candidate = candidate.clone().with_recipe_comment();
     match candidate.files.as_slice() {
         [only] => text::block(&only.text),
-        files => files.iter().map(|f| format!("// file: {}\n{}\n", text::line(&f.path), text::block(&f.text))).collect(),
+        files => {
+            files.iter().map(|f| format!("// file: {}\n{}\n", text::line(&f.path), text::block(&f.text))).collect()
+        }
     }
 }
 

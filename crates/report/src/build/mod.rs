@@ -17,12 +17,12 @@ use ksearch_task::{CandidateId, Figure, FigureKind};
 use ksearch_world::{Node, NodeId};
 
 use crate::model::{
-    Best, Headline, Named, Record, Report, Reproduce, Roofline, RunFacts, SCHEMA, Shown, Split, Standing, Step, TreeNode,
-    Trial,
+    Best, Headline, Named, Record, Report, Reproduce, Roofline, RunFacts, SCHEMA, Shown, Split, Standing, Step,
+    TreeNode, Trial,
 };
 use crate::text;
 
-pub use detail::candidate_text;
+pub use detail::{candidate_text, unified};
 
 /// A run that was read whole: the folded state, and what of its events the state does not keep.
 pub struct Loaded {
@@ -60,7 +60,7 @@ impl Loaded {
     pub fn fold(name: &str, folder: &Path, events: &[Recorded]) -> Result<Self, ViewError> {
         let wrap = |source| ViewError::State { path: folder.join(JOURNAL), source };
         let first = events.first().ok_or(ksearch_search::state::StateError::NoStart).map_err(wrap)?;
-        let state = RunState::begin(first).map_err(wrap)?;
+        let state = RunState::begin_to_show(first).map_err(wrap)?;
         let view = RunView {
             name: name.to_owned(),
             folder: folder.to_owned(),
@@ -318,7 +318,11 @@ impl Loaded {
         terms.sort_by(|a, b| b.1.max(b.2).total_cmp(&a.1.max(a.2)));
         let sum: f64 = after.terms.values().sum();
         let adds_up = (sum - after.time.value).abs() < 0.02 * after.time.value;
-        let how = if adds_up { "The terms add up to the time." } else { "Terms overlap: what one hides is not added to the time." };
+        let how = if adds_up {
+            "The terms add up to the time."
+        } else {
+            "Terms overlap: what one hides is not added to the time."
+        };
         Shown::Known(Split {
             label: format!("{}, {}", crate::words::unit(&after.time.unit), crate::words::label(&after.time)),
             note: format!("On the workload that weighs most. {how}"),
@@ -394,8 +398,7 @@ impl Loaded {
             ));
         }
         let versions = &self.view.state.premises.versions;
-        let versions: BTreeMap<String, String> =
-            versions.iter().map(|(k, v)| (text::line(k), text::line(v))).collect();
+        let versions: BTreeMap<String, String> = versions.iter().map(|(k, v)| (text::line(k), text::line(v))).collect();
         Reproduce { commands, versions }
     }
 }
@@ -445,6 +448,5 @@ fn point(profile: &ksearch_device::Profile, level: Option<&str>) -> Option<(f64,
         .sum();
     let bytes = *profile.bytes.get(level?)?;
     let seconds = profile.time.value * 1e-6;
-    (arithmetic > 0.0 && bytes > 0.0 && seconds > 0.0)
-        .then(|| (arithmetic / bytes, arithmetic / seconds / 1e9))
+    (arithmetic > 0.0 && bytes > 0.0 && seconds > 0.0).then(|| (arithmetic / bytes, arithmetic / seconds / 1e9))
 }

@@ -44,12 +44,17 @@ pub fn proof(run: &Loaded) -> Shown<Proof> {
         open.push("The held-out workloads were not judged.".to_owned());
     }
     if state.premises.baseline.is_none() {
-        open.push("No library kernel was timed on this target: nothing is said about the best known kernel.".to_owned());
+        open.push(
+            "No library kernel was timed on this target: nothing is said about the best known kernel.".to_owned(),
+        );
     }
     let rows = || sets.iter().flat_map(|s| &s.workloads);
     let untimed = rows().filter(|w| w.time.is_none() && w.status == Status::Passed.name()).count();
     if untimed > 0 {
-        open.push(format!("{} checked, not timed.", crate::words::count(untimed, "workload was").replace("wass", "s were")));
+        open.push(format!(
+            "{} checked, not timed.",
+            crate::words::count(untimed, "workload was").replace("wass", "s were")
+        ));
     }
     for failed in sets.iter().flat_map(|s| &s.checks).filter(|c| c.held < c.made) {
         open.push(format!("{} did not hold: {}", failed.name, failed.example));

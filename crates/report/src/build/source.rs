@@ -23,10 +23,8 @@ pub fn annotate(run: &Loaded) -> Shown<AnnotatedSource> {
         .attached(state.world.root())
         .and_then(|r| r.candidate.clone().with_recipe_comment().files.into_iter().next())
         .map(|f| text::block(&f.text));
-    let mut lines: Vec<SourceLine> = shown
-        .lines()
-        .map(|l| SourceLine { text: l.to_owned(), share: None, notes: Vec::new(), new: false })
-        .collect();
+    let mut lines: Vec<SourceLine> =
+        shown.lines().map(|l| SourceLine { text: l.to_owned(), share: None, notes: Vec::new(), new: false }).collect();
     if let Some(naive) = &naive {
         let diff =
             TextDiff::configure().algorithm(Algorithm::Patience).timeout(DIFF_PATIENCE).diff_lines(naive, &shown);
@@ -37,7 +35,8 @@ pub fn annotate(run: &Loaded) -> Shown<AnnotatedSource> {
         }
     }
     // Positions in a verdict are those of the file as it was judged, before the recipe was written into it.
-    let shift = shown.lines().count() as i64 - text::block(&record.candidate.files.first().map_or("", |f| &f.text)).lines().count() as i64;
+    let shift = shown.lines().count() as i64
+        - text::block(&record.candidate.files.first().map_or("", |f| &f.text)).lines().count() as i64;
     if let Some(verdict) = state.any_verdict(&best.candidate) {
         for d in &verdict.diagnostics {
             let Some(pos) = d.pos.as_ref().filter(|p| p.file == main.path) else { continue };
@@ -47,7 +46,11 @@ pub fn annotate(run: &Loaded) -> Shown<AnnotatedSource> {
             }
         }
     }
-    let what = if naive.is_some() { "Marked lines are not in the naive kernel." } else { "There is no naive kernel to compare with." };
+    let what = if naive.is_some() {
+        "Marked lines are not in the naive kernel."
+    } else {
+        "There is no naive kernel to compare with."
+    };
     Shown::Known(AnnotatedSource {
         path: text::line(&main.path),
         lines,

@@ -86,9 +86,8 @@ impl Axis {
         let mut group = Group::new();
         for tick in self.ticks() {
             let x = self.at(tick);
-            group = group
-                .add(line(x, top, x, bottom, "grid"))
-                .add(label(x, bottom + 16.0, "middle", "tick", shown(tick)));
+            group =
+                group.add(line(x, top, x, bottom, "grid")).add(label(x, bottom + 16.0, "middle", "tick", shown(tick)));
         }
         group.add(label(f64::midpoint(self.from, self.to), bottom + 34.0, "middle", "axis", title))
     }
@@ -128,7 +127,10 @@ mod tests {
         assert_eq!(Axis::linear(0.0, 60.0, 0.0, 1.0).ticks(), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]);
         let axis = Axis::log([13.6, 402.0].into_iter(), 0.0, 100.0);
         assert_eq!(axis.ticks(), [20.0, 50.0, 100.0, 200.0]);
-        assert_eq!(["0", "0.2", "500", "2.00e5"], [0.0, 0.2, 500.0, 200_000.0].map(shown).each_ref().map(String::as_str));
+        assert_eq!(
+            ["0", "0.2", "500", "2.00e5"],
+            [0.0, 0.2, 500.0, 200_000.0].map(shown).each_ref().map(String::as_str)
+        );
     }
 
     proptest! {

@@ -8,8 +8,8 @@ mod roofline;
 mod split;
 mod waterfall;
 
-use svg::{Document, Node as _};
 use svg::node::element::{Circle, Element, Group, Line, Path, Rectangle, Style, Text, Title};
+use svg::{Document, Node as _};
 
 use crate::model::Report;
 use axis::Axis;
@@ -117,12 +117,7 @@ fn round(v: f64) -> f64 {
 }
 
 fn line(x1: f64, y1: f64, x2: f64, y2: f64, class: &str) -> Line {
-    Line::new()
-        .set("class", class)
-        .set("x1", round(x1))
-        .set("y1", round(y1))
-        .set("x2", round(x2))
-        .set("y2", round(y2))
+    Line::new().set("class", class).set("x1", round(x1)).set("y1", round(y1)).set("x2", round(x2)).set("y2", round(y2))
 }
 
 fn rect(x: f64, y: f64, width: f64, height: f64, class: &str) -> Rectangle {
@@ -167,7 +162,7 @@ fn whisker(low: f64, high: f64, y: f64) -> Group {
         .add(line(high, y - 4.0, high, y + 4.0, ""))
 }
 
-/// A title cut to what fits into `pixels` at the size of labels, whose characters are about 6.1 wide.
+/// A title cut to what fits into `pixels` at the size of labels, whose characters are at most about 6.8 wide.
 fn fitted(text: &str, pixels: f64) -> String {
-    crate::text::fit(text, (pixels / 6.1).max(1.0) as usize)
+    crate::text::fit(text, (pixels / 6.8).max(1.0) as usize)
 }

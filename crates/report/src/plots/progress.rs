@@ -2,7 +2,7 @@
 
 use svg::node::element::Group;
 
-use super::{Axis, WIDTH, circle, Drawing, label, line, path, titled};
+use super::{Axis, Drawing, WIDTH, circle, label, line, path, titled};
 use crate::model::Report;
 use crate::words;
 
@@ -42,9 +42,13 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
         .add(line(LEFT, BOTTOM, RIGHT, BOTTOM, "base"));
     for (value, class, name) in &marks {
         let at = y.at(*value);
-        doc = doc
-            .add(line(LEFT, at, RIGHT, at, &format!("mark {class}")))
-            .add(label(RIGHT, at - 5.0, "end", "tick", super::fitted(name, 200.0)));
+        doc = doc.add(line(LEFT, at, RIGHT, at, &format!("mark {class}"))).add(label(
+            RIGHT,
+            at - 5.0,
+            "end",
+            "tick",
+            super::fitted(name, 200.0),
+        ));
     }
     let mut dots = Group::new();
     let mut cells = std::collections::HashSet::new();

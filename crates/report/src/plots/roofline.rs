@@ -3,7 +3,7 @@
 
 use svg::node::element::Group;
 
-use super::{Axis, WIDTH, circle, Drawing, label, path, titled};
+use super::{Axis, Drawing, WIDTH, circle, label, path, titled};
 use crate::model::Report;
 use crate::words;
 
@@ -32,11 +32,18 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
     let (low, high) = x.ends();
     let (floor, _) = y.ends();
     let from = low.max(floor / roof.bandwidth);
-    let slope = [(x.at(from), y.at(from * roof.bandwidth)), (x.at(ridge), y.at(roof.peak)), (x.at(high), y.at(roof.peak))];
+    let slope =
+        [(x.at(from), y.at(from * roof.bandwidth)), (x.at(ridge), y.at(roof.peak)), (x.at(high), y.at(roof.peak))];
     let slope_label = from.max(low) * (ridge / from).powf(0.5);
     doc = doc
         .add(path(&slope, "roof"))
-        .add(label(x.at(high), y.at(roof.peak) - 6.0, "end", "tick", format!("peak {} GFLOP/s", words::number(roof.peak))))
+        .add(label(
+            x.at(high),
+            y.at(roof.peak) - 6.0,
+            "end",
+            "tick",
+            format!("peak {} GFLOP/s", words::number(roof.peak)),
+        ))
         .add(label(
             x.at(slope_label) - 8.0,
             y.at(slope_label * roof.bandwidth) - 6.0,
@@ -71,9 +78,13 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
         match name {
             None => dots = dots.add(titled(circle(px, py, 3.0, "dot").set("data-node", node), hint)),
             Some((class, text)) => {
-                named = named
-                    .add(titled(circle(px, py, 5.0, class).set("data-node", node), hint))
-                    .add(label(px + 9.0, py + 4.0, "start", "value", text));
+                named = named.add(titled(circle(px, py, 5.0, class).set("data-node", node), hint)).add(label(
+                    px + 9.0,
+                    py + 4.0,
+                    "start",
+                    "value",
+                    text,
+                ));
             }
         }
     }

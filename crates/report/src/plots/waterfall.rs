@@ -35,9 +35,13 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
     let mut doc = Drawing::new(bottom + 44.0, &says).add(axis.below(TOP - 6.0, bottom, &title));
     for (value, class, name) in &marks {
         let x = axis.at(*value);
-        doc = doc
-            .add(line(x, TOP - 6.0, x, bottom, &format!("mark {class}")))
-            .add(label(x, TOP - 12.0, "middle", "tick", fitted(name, 150.0)));
+        doc = doc.add(line(x, TOP - 6.0, x, bottom, &format!("mark {class}"))).add(label(
+            x,
+            TOP - 12.0,
+            "middle",
+            "tick",
+            fitted(name, 150.0),
+        ));
     }
     let mut before = None;
     for (i, step) in steps.iter().enumerate() {
@@ -59,13 +63,19 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
         if let Some([low, high]) = step.time.ci {
             row = row.add(whisker(axis.at(low), axis.at(high), middle));
         }
-        let gain = step.gain.map(|g| format!("  {}", words::factor(g))).unwrap_or_default();
+        let gain = step.gain.map(|g| format!("\u{2003}{}", words::factor(g))).unwrap_or_default();
         let right = before.unwrap_or(x).max(x);
         let hint = match (step.gain, step.predicted) {
             (Some(g), Some(p)) => format!("{}: {}, predicted {}", step.title, words::factor(g), words::factor(p)),
             _ => format!("{}: {}", step.title, words::figure(&step.time)),
         };
-        row = row.add(label(round(right) + 8.0, middle + 4.0, "start", "value", format!("{}{gain}", words::value(&step.time))));
+        row = row.add(label(
+            round(right) + 8.0,
+            middle + 4.0,
+            "start",
+            "value",
+            format!("{}{gain}", words::value(&step.time)),
+        ));
         doc = doc.add(titled(row, hint));
         before = Some(x);
     }

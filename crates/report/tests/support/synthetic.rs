@@ -88,7 +88,13 @@ impl Synthetic {
     }
 
     fn verdict(&self, id: &CandidateId, time: Option<f64>) -> Verdict {
-        let terms = |t: f64| IndexMap::from([("dram".to_owned(), t * 0.9), ("issue".to_owned(), t * 0.4), ("latency".to_owned(), t * 0.2)]);
+        let terms = |t: f64| {
+            IndexMap::from([
+                ("dram".to_owned(), t * 0.9),
+                ("issue".to_owned(), t * 0.4),
+                ("latency".to_owned(), t * 0.2),
+            ])
+        };
         let profile = time.map(|t| Profile {
             time: us(t),
             bottleneck: Bottleneck::Bandwidth,
@@ -131,7 +137,11 @@ impl Synthetic {
                 .collect(),
             time: time.map(us),
             profile,
-            evidence: vec![Evidence { check: "sanitizers".into(), ok: time.is_some(), detail: "f32-1024: no fault of any kind".into() }],
+            evidence: vec![Evidence {
+                check: "sanitizers".into(),
+                ok: time.is_some(),
+                detail: "f32-1024: no fault of any kind".into(),
+            }],
             diagnostics: Vec::new(),
             wall_s: 0.1,
         }
@@ -167,6 +177,9 @@ impl Synthetic {
             baseline: Some(Baseline { name: "a library's kernel".into(), time: us(30.0) }),
             floor: Some(Figure { kind: ksearch_task::FigureKind::Derived, ..Figure::simulated_us(4.0, "m1-max") }),
             naive: Some(id.clone()),
+            context: None,
+            given: None,
+            tree: None,
             versions: BTreeMap::from([("ksearch".to_owned(), "0.1.0".to_owned())]),
         };
         self.batch.push(Event::Started { config, premises });
@@ -179,7 +192,13 @@ impl Synthetic {
             cycle: 0,
         });
         self.judged(&id, 0, Stage::Full, Some(400.0));
-        let outcome = Outcome { candidate: id.clone(), time: us(400.0), gain: None, bottleneck: Some(Bottleneck::Latency), within_noise: false };
+        let outcome = Outcome {
+            candidate: id.clone(),
+            time: us(400.0),
+            gain: None,
+            bottleneck: Some(Bottleneck::Latency),
+            within_noise: false,
+        };
         self.batch.push(Event::Tree { change: WorldEvent::Seeded { outcome } });
         self.best = 400.0;
         self.solved.push((NodeId::ROOT, 400.0, id, 0));
@@ -229,9 +248,9 @@ impl Synthetic {
                 },
             },
         };
-        let mut ops = vec![insert(format!("{} {}", self.texts.title, i % 40))];
+        let mut ops = vec![insert(format!("{} {}", self.texts.title, i))];
         if i % 3 == 0 {
-            ops.push(insert(format!("Something else {}", i % 17)));
+            ops.push(insert(format!("Something else {}", i)));
         }
         let node = NodeId(self.nodes);
         let created: Vec<NodeId> = (0..ops.len() as u32).map(|o| NodeId(self.nodes + o)).collect();
@@ -239,8 +258,18 @@ impl Synthetic {
         let script = EditScript { ops, ..EditScript::default() };
         let request = PlanPurpose::Refine { node: parent };
         let call = i - 1;
-        self.batch.push(Event::Planned { call, retry: 0, request: request.clone(), by: "builtin".into(), seconds: 0.1, result: PlanResult::Script { script: script.clone() }, exchanges: Vec::new() });
-        self.batch.push(Event::Tree { change: WorldEvent::Edited { by: "builtin".into(), script, limits: EditLimits::default() } });
+        self.batch.push(Event::Planned {
+            call,
+            retry: 0,
+            request: request.clone(),
+            by: "builtin".into(),
+            seconds: 0.1,
+            result: PlanResult::Script { script: script.clone() },
+            exchanges: Vec::new(),
+        });
+        self.batch.push(Event::Tree {
+            change: WorldEvent::Edited { by: "builtin".into(), script, limits: EditLimits::default() },
+        });
         self.batch.push(Event::Settled { call, request, created, refusals: Vec::new(), failure: None });
         self.batch.push(Event::Tree { change: WorldEvent::Started { node } });
         let selection = Selection { node, score: 1.0, terms: IndexMap::new(), frontier: 3 };
@@ -248,9 +277,25 @@ impl Synthetic {
         self.number += 1;
         let candidate = self.candidate(i);
         let id = candidate.id();
-        self.batch.push(Event::Candidate { id: id.clone(), content: Content::Whole { candidate: Box::new(candidate) }, plan: None, parent: Some(base), by: "builtin".into(), cycle: i });
+        self.batch.push(Event::Candidate {
+            id: id.clone(),
+            content: Content::Whole { candidate: Box::new(candidate) },
+            plan: None,
+            parent: Some(base),
+            by: "builtin".into(),
+            cycle: i,
+        });
         let exchanges = if i % 50 == 1 { vec![self.exchange()] } else { Vec::new() };
-        self.batch.push(Event::Coded { cycle: i, attempt: 1, repair: 0, step: "apply".into(), by: "builtin".into(), seconds: 0.1, result: CodeResult::Candidate { id: id.clone(), notes: self.texts.answer.chars().take(100).collect() }, exchanges });
+        self.batch.push(Event::Coded {
+            cycle: i,
+            attempt: 1,
+            repair: 0,
+            step: "apply".into(),
+            by: "builtin".into(),
+            seconds: 0.1,
+            result: CodeResult::Candidate { id: id.clone(), notes: self.texts.answer.chars().take(100).collect() },
+            exchanges,
+        });
         let failed = draw(3 * i + 2) < 0.12;
         let time = (!failed).then(|| (parent_time * (0.86 + 0.3 * draw(3 * i + 3))).max(5.0));
         self.judged(&id, i, Stage::Full, time);
@@ -264,20 +309,39 @@ impl Synthetic {
             improved: !failed,
             sweep: None,
         };
-        let report = CycleReport { attempts: vec![attempt], best: time.map(|_| id.clone()), judged: vec![id.clone()], screens: 0, ended: CycleEnd::Done };
+        let report = CycleReport {
+            attempts: vec![attempt],
+            best: time.map(|_| id.clone()),
+            judged: vec![id.clone()],
+            screens: 0,
+            ended: CycleEnd::Done,
+        };
         self.batch.push(Event::Closed { cycle: i, node, report });
         match time {
             Some(t) => {
-                let outcome = Outcome { candidate: id.clone(), time: us(t), gain: Some(parent_time / t), bottleneck: Some(Bottleneck::Bandwidth), within_noise: false };
+                let outcome = Outcome {
+                    candidate: id.clone(),
+                    time: us(t),
+                    gain: Some(parent_time / t),
+                    bottleneck: Some(Bottleneck::Bandwidth),
+                    within_noise: false,
+                };
                 self.batch.push(Event::Tree { change: WorldEvent::Solved { node, outcome } });
                 if t < self.best * 0.99 {
                     self.best = t;
-                    self.batch.push(Event::Best { node, candidate: id.clone(), time: us(t), speedup: Some(400.0 / t), bottleneck: Some(Bottleneck::Bandwidth) });
+                    self.batch.push(Event::Best {
+                        node,
+                        candidate: id.clone(),
+                        time: us(t),
+                        speedup: Some(400.0 / t),
+                        bottleneck: Some(Bottleneck::Bandwidth),
+                    });
                 }
                 self.solved.push((node, t, id, 0));
             }
             None => {
-                let failure = Failure { status: "fault".into(), summary: "read outside of `x`".into(), candidate: Some(id) };
+                let failure =
+                    Failure { status: "fault".into(), summary: "read outside of `x`".into(), candidate: Some(id) };
                 self.batch.push(Event::Tree { change: WorldEvent::Failed { node, failure } });
                 self.batch.push(Event::Tree { change: WorldEvent::Abandoned { node, why: "given up".into() } });
             }
@@ -289,7 +353,14 @@ impl Synthetic {
         self.judged(&id, 0, Stage::Confirm, Some(time));
         self.judged(&id, 0, Stage::HeldOut, Some(time));
         self.batch.push(Event::Stopped { reason: Stop::Evaluations });
-        let finalist = Finalist { node, candidate: id, time: us(time), status: "passed".into(), confirmed: Some(us(time)), heldout: Some((3, 3)) };
+        let finalist = Finalist {
+            node,
+            candidate: id,
+            time: us(time),
+            status: "passed".into(),
+            confirmed: Some(us(time)),
+            heldout: Some((3, 3)),
+        };
         self.batch.push(Event::Finished { finalists: vec![finalist], winner: Some(0) });
     }
 }
