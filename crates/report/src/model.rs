@@ -290,6 +290,15 @@ pub struct Roofline {
     pub note: String,
 }
 
+/// What each line of the best kernel costs, counted by whoever can run it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LineCosts {
+    /// What was counted, on what: `share of simdgroup instructions on f32-1024, simulated on m1-max`.
+    pub label: String,
+    /// File, 1-based line, share, remark.
+    pub lines: Vec<(String, u32, f64, String)>,
+}
+
 /// A source with remarks on its lines.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnnotatedSource {

@@ -4,11 +4,17 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::Args;
+use ksearch_device::Inspect;
+use ksearch_judge::prepare::Preparer;
+use ksearch_report::model::{LineCosts, Shown};
 use ksearch_report::{Loaded, Plot, formats, page};
-use ksearch_search::RunStore;
+use ksearch_search::{RunStore, view};
+use ksearch_simt::LineCounts;
+use ksearch_task::{Set, Workload};
 use serde_json::json;
 
 use crate::args::Global;
+use crate::context;
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
@@ -34,7 +40,13 @@ pub struct ReportArgs {
 /// Writes the report.
 pub fn run(args: &ReportArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     let folder = RunStore::new(&global.runs).resolve(&args.run)?;
-    let loaded = Loaded::load(&folder)?;
+    let mut loaded = Loaded::load(&folder)?;
+    if matches!(args.format.as_str(), "html" | "md" | "json") {
+        loaded.line_costs = match line_costs(&loaded, global) {
+            Ok(costs) => Shown::Known(costs),
+            Err(why) => Shown::missing(format!("What each line costs is not known: {why:#}.")),
+        };
+    }
     let text = match args.format.as_str() {
         "html" => page::stand_alone(&loaded),
         "md" => formats::markdown(&loaded.report()),
@@ -55,6 +67,42 @@ pub fn run(args: &ReportArgs, global: &Global, printer: Printer) -> Result<Outco
     printer.line(format!("{} ({} kB)", file.display(), text.len().div_ceil(1000)))?;
     printer.object(&json!({ "run": loaded.view.name, "file": file, "format": args.format, "bytes": text.len() }))?;
     Ok(Outcome::Success)
+}
+
+/// Counts what each line of the best kernel does, on the first search workload that was timed. Only the simulator can.
+fn line_costs(run: &Loaded, global: &Global) -> Result<LineCosts> {
+    let state = &run.view.state;
+    let best = view::best(state).context("no candidate has passed")?;
+    let candidate = &state.candidates.get(&best.candidate).context("the journal lacks the best candidate")?.candidate;
+    let verdict = state.full_verdict(&best.candidate).context("it was not judged")?;
+    let (target, chip) = context::sim(global, &state.config.target)?;
+    let task = context::task(&state.config.task)?;
+    let timed = |w: &&Workload| verdict.workloads.iter().any(|r| r.label == w.label && r.time.is_some());
+    let workload = task.workloads_of(Set::Search).find(timed).context("no workload was timed")?.clone();
+    let resolved = candidate.resolve(&task, &workload.env)?;
+    let prepared = Preparer::new(task).prepare(&workload, verdict.seed)?;
+    let mut slots = prepared.slots(0);
+    let inspection = target
+        .inspect(candidate, &resolved, &mut slots, Inspect::Lines, None)
+        .map_err(|failure| anyhow!("the kernel did not run again: {failure}"))?;
+    let all: u64 = inspection.dispatches.iter().flat_map(|d| &d.lines).map(LineCounts::total).sum();
+    let lines = inspection.dispatches.iter().flat_map(|d| &d.lines).map(|l| {
+        let mut notes = Vec::new();
+        if l.conflicts > 0 {
+            notes.push(format!("{} bank conflicts", l.conflicts));
+        }
+        if l.splits > 0 {
+            notes.push(format!("{} branches diverged", l.splits));
+        }
+        if l.private_bytes > 0 {
+            notes.push(format!("{} bytes of private memory", l.private_bytes));
+        }
+        (l.file.clone(), l.line, l.total() as f64 / all.max(1) as f64, notes.join(", "))
+    });
+    Ok(LineCosts {
+        label: format!("share of simdgroup instructions on {}, simulated on {}", workload.label, chip.name),
+        lines: lines.collect(),
+    })
 }
 
 /// Within the run's own folder.

@@ -17,8 +17,8 @@ use ksearch_task::{CandidateId, Figure, FigureKind};
 use ksearch_world::{Node, NodeId};
 
 use crate::model::{
-    Best, Headline, Named, Record, Report, Reproduce, Roofline, RunFacts, SCHEMA, Shown, Split, Standing, Step,
-    TreeNode, Trial,
+    Best, Headline, LineCosts, Named, Record, Report, Reproduce, Roofline, RunFacts, SCHEMA, Shown, Split, Standing,
+    Step, TreeNode, Trial,
 };
 use crate::text;
 
@@ -35,6 +35,8 @@ pub struct Loaded {
     pub(crate) late: Vec<(Stage, Verdict)>,
     /// Exchanges with models: work or node, purpose, what was said.
     pub(crate) exchanges: Vec<Said>,
+    /// What each line of the best kernel costs, or why that is not known.
+    pub line_costs: Shown<LineCosts>,
     /// Last coder's step per open work.
     steps: HashMap<u32, String>,
 }
@@ -74,6 +76,7 @@ impl Loaded {
             seen: HashSet::new(),
             late: Vec::new(),
             exchanges: Vec::new(),
+            line_costs: Shown::missing("The journal holds no profile per line."),
             steps: HashMap::new(),
         };
         loaded.apply(events.get(1..).unwrap_or_default())?;

@@ -46,14 +46,25 @@ pub fn annotate(run: &Loaded) -> Shown<AnnotatedSource> {
             }
         }
     }
+    let costs = run.line_costs.known();
+    for (file, number, share, note) in costs.iter().flat_map(|c| &c.lines) {
+        if *file != main.path {
+            continue;
+        }
+        let index = i64::from(*number) - 1 + shift;
+        if let Some(line) = usize::try_from(index).ok().and_then(|i| lines.get_mut(i)) {
+            line.share = Some(*share);
+            line.notes.extend((!note.is_empty()).then(|| text::line(note)));
+        }
+    }
     let what = if naive.is_some() {
         "Marked lines are not in the naive kernel."
     } else {
         "There is no naive kernel to compare with."
     };
-    Shown::Known(AnnotatedSource {
-        path: text::line(&main.path),
-        lines,
-        note: format!("{what} The journal holds no profile per line."),
-    })
+    let how = costs.map_or_else(
+        || run.line_costs.why().unwrap_or_default().to_owned(),
+        |c| format!("Percentages: {}.", text::line(&c.label)),
+    );
+    Shown::Known(AnnotatedSource { path: text::line(&main.path), lines, note: format!("{what} {how}") })
 }
