@@ -453,9 +453,10 @@ fn details(run: &Loaded, report: &Report, room: usize) -> (Value, usize) {
     let mut out = serde_json::Map::new();
     let mut left = room;
     let mut left_out = 0;
+    let mut misses = 0;
     for (at, node) in order.iter().enumerate() {
-        // Nothing worth showing fits into what is left.
-        if left < 600 {
+        // What is left holds hardly anything, and to find out what it does hold would take long.
+        if left < 600 || misses > 20 {
             left_out += order.len() - at;
             break;
         }
@@ -477,6 +478,7 @@ fn details(run: &Loaded, report: &Report, room: usize) -> (Value, usize) {
         }
         if size > left {
             left_out += 1;
+            misses += 1;
             continue;
         }
         left -= size;

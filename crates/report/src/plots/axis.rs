@@ -25,7 +25,8 @@ impl Axis {
     /// A logarithmic axis that holds these values, with a little room at both ends.
     pub fn log(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = values
-            .filter(|v| v.is_finite() && *v > 0.0)
+            // No time or rate is outside of this; what is would only overflow below.
+            .filter(|v| (1e-30..1e30).contains(v))
             .fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
         let (low, high) = if low > high { (1.0, 10.0) } else { (low, high) };
         let room = (high / low).powf(0.06).max(1.15);
@@ -35,9 +36,9 @@ impl Axis {
     /// Where `value` lies.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {
-            (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln()
+            (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln()
         } else {
-            (value - self.low) / (self.high - self.low)
+            (value.clamp(self.low, self.high) - self.low) / (self.high - self.low)
         };
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
