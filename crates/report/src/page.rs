@@ -91,7 +91,8 @@ pub fn body(sections: &[Section]) -> String {
     sections
         .iter()
         .map(|s| format!("<section id=\"{}\" aria-labelledby=\"h-{0}\"><h2 id=\"h-{0}\">{}</h2>\n<div class=\"content\">{}</div></section>\n", s.id, s.title, s.body))
-        .collect()
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 /// The head: what was found, with labels and intervals.
@@ -192,7 +193,9 @@ fn of(figure: Option<&Figure>, name: &str) -> String {
 }
 
 fn card(out: &mut String, name: &str, value: &str, notes: &[&str]) {
-    let notes: String = notes.iter().filter(|n| !n.is_empty()).map(|n| format!("<small>{}</small>", html(n))).collect();
+    let notes: Vec<String> =
+        notes.iter().filter(|n| !n.is_empty()).map(|n| format!("<small>{}</small>", html(n))).collect();
+    let notes = notes.concat();
     let _ = write!(out, "<div><dt>{}</dt><dd>{value}{notes}</dd></div>", html(name));
 }
 

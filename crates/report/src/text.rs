@@ -3,6 +3,7 @@
 //! Must not know where the text comes from or goes to; markup is escaped by whoever writes markup.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Characters of one line that are shown; the rest is counted.
 pub const LONGEST_LINE: usize = 2_000;
@@ -22,7 +23,9 @@ pub fn clean(text: &str) -> Cow<'_, str> {
             // Unicode has a picture of each old control character.
             '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
             '\x7f' => out.push('\u{2421}'),
-            c => out.push_str(&format!("⟨U+{:04X}⟩", c as u32)),
+            c => {
+                let _ = write!(out, "⟨U+{:04X}⟩", c as u32);
+            }
         }
     }
     Cow::Owned(out)

@@ -155,9 +155,11 @@
           else { g.lineTo(bend - 20 * k, y1); g.bezierCurveTo(bend, y1, bend - 12 * k, y2, x2, y2); }
         }
       }
-      g.strokeStyle = best ? colors.ink : colors.rule;
+      g.strokeStyle = best ? colors.ink : colors.soft;
+      g.globalAlpha = best ? 1 : 0.4;
       g.lineWidth = best ? 2 : Math.min(1.25, Math.max(0.5, 1.25 * k + 0.3));
       g.stroke();
+      g.globalAlpha = 1;
     }
     const r = Math.max(1.4, Math.min(5.5, 5.5 * Math.sqrt(k)));
     const labels = k > 0.5;

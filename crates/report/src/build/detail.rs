@@ -88,7 +88,7 @@ impl Loaded {
     pub fn diff(&self, before: &CandidateId, after: &CandidateId) -> Shown<String> {
         let of = |id: &CandidateId| self.view.state.candidates.get(id).map(|r| candidate_text(&r.candidate));
         match (of(before), of(after)) {
-            (Some(a), Some(b)) => Shown::Known(unified(&a, &b, &before.short(), &after.short())),
+            (Some(a), Some(b)) => Shown::Known(unified(&a, &b, before.short(), after.short())),
             _ => Shown::missing("the journal does not hold both candidates"),
         }
     }
@@ -110,9 +110,11 @@ pub fn candidate_text(candidate: &Candidate) -> String {
     let candidate = candidate.clone().with_recipe_comment();
     match candidate.files.as_slice() {
         [only] => text::block(&only.text),
-        files => {
-            files.iter().map(|f| format!("// file: {}\n{}\n", text::line(&f.path), text::block(&f.text))).collect()
-        }
+        files => files
+            .iter()
+            .map(|f| format!("// file: {}\n{}\n", text::line(&f.path), text::block(&f.text)))
+            .collect::<Vec<_>>()
+            .concat(),
     }
 }
 

@@ -5,6 +5,7 @@ mod proof;
 mod source;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
 use std::path::Path;
 
 use ksearch_judge::Verdict;
@@ -99,10 +100,8 @@ impl Loaded {
                 .map_err(|source| ViewError::State { path: self.view.folder.join(JOURNAL), source })?;
             self.view.last_ms = recorded.at_ms;
             match &recorded.event {
-                Event::Judged { stage: Stage::Full, candidate, cycle, .. } => {
-                    if self.seen.insert(candidate.clone()) {
-                        self.judged.push((recorded.at_ms, candidate.clone(), *cycle));
-                    }
+                Event::Judged { stage: Stage::Full, candidate, cycle, .. } if self.seen.insert(candidate.clone()) => {
+                    self.judged.push((recorded.at_ms, candidate.clone(), *cycle));
                 }
                 Event::Judged { stage: stage @ (Stage::Confirm | Stage::HeldOut), verdict, .. } => {
                     self.late.push((*stage, verdict.clone()));
@@ -146,7 +145,7 @@ impl Loaded {
             schema: SCHEMA,
             run: self.facts(),
             headline: self.headline(),
-            steps: self.steps_to_best(&way),
+            steps: Self::steps_to_best(&way),
             records: state
                 .improvements
                 .iter()
@@ -232,7 +231,7 @@ impl Loaded {
         best(&self.view.state).map(|b| self.view.state.world.path(b.node)).unwrap_or_default()
     }
 
-    fn steps_to_best(&self, way: &[&Node]) -> Vec<Step> {
+    fn steps_to_best(way: &[&Node]) -> Vec<Step> {
         let solved = way.iter().filter_map(|n| n.outcome().map(|o| (n, o)));
         let mut before: Option<f64> = None;
         solved
@@ -381,13 +380,13 @@ impl Loaded {
         let mut search = format!("ksearch search {task} --target {} --seed {}", text::line(&c.target), c.seed);
         for (flag, value) in [("planner", &c.planner), ("coder", &c.coder)] {
             if value != "builtin" {
-                search.push_str(&format!(" --{flag} {}", text::line(value)));
+                let _ = write!(search, " --{flag} {}", text::line(value));
             }
         }
         if let Some(context) = &c.context {
-            search.push_str(&format!(" --context {}", text::line(context)));
+            let _ = write!(search, " --context {}", text::line(context));
         }
-        search.push_str(&format!(" --evaluations {} --policy {}", c.budget.evaluations, c.policy.kind));
+        let _ = write!(search, " --evaluations {} --policy {}", c.budget.evaluations, c.policy.kind);
         let run = text::line(&self.view.name);
         let mut commands = vec![("Search again; with the built-in roles the same tree comes out".to_owned(), search)];
         if let Some(b) = best(&self.view.state) {

@@ -36,7 +36,7 @@ pub fn annotate(run: &Loaded) -> Shown<AnnotatedSource> {
     }
     // Positions in a verdict are those of the file as it was judged, before the recipe was written into it.
     let shift = shown.lines().count() as i64
-        - text::block(&record.candidate.files.first().map_or("", |f| &f.text)).lines().count() as i64;
+        - text::block(record.candidate.files.first().map_or("", |f| f.text.as_str())).lines().count() as i64;
     if let Some(verdict) = state.any_verdict(&best.candidate) {
         for d in &verdict.diagnostics {
             let Some(pos) = d.pos.as_ref().filter(|p| p.file == main.path) else { continue };

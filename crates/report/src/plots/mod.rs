@@ -8,6 +8,8 @@ mod roofline;
 mod split;
 mod waterfall;
 
+use std::fmt::Write as _;
+
 use svg::node::element::{Circle, Element, Group, Line, Path, Rectangle, Style, Text, Title};
 use svg::{Document, Node as _};
 
@@ -136,7 +138,7 @@ fn circle(x: f64, y: f64, r: f64, class: &str) -> Circle {
 fn path(points: &[(f64, f64)], class: &str) -> Path {
     let mut d = String::new();
     for (i, (x, y)) in points.iter().enumerate() {
-        d.push_str(&format!("{}{} {}", if i == 0 { "M" } else { "L" }, round(*x), round(*y)));
+        let _ = write!(d, "{}{} {}", if i == 0 { "M" } else { "L" }, round(*x), round(*y));
     }
     Path::new().set("class", class).set("d", d)
 }

@@ -54,31 +54,28 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
     let mut cells = std::collections::HashSet::new();
     for trial in &report.trials {
         let at = x.at(f64::from(trial.number));
-        match &trial.time {
-            Some(time) => {
-                let place = y.at(time.value);
-                let cell = ((at / 4.0) as i64, (place / 4.0) as i64);
-                if report.trials.len() > MOST_POINTS && !cells.insert(cell) {
-                    continue;
-                }
-                if let Some([low, high]) = time.ci {
-                    dots = dots.add(line(at, y.at(low), at, y.at(high), "whisker"));
-                }
-                let hint = format!("{}. {}: {}", trial.number, trial.title, words::figure(time));
-                dots = dots.add(titled(circle(at, place, 3.0, "dot").set("data-node", trial.node.as_str()), hint));
+        if let Some(time) = &trial.time {
+            let place = y.at(time.value);
+            let cell = ((at / 4.0) as i64, (place / 4.0) as i64);
+            if report.trials.len() > MOST_POINTS && !cells.insert(cell) {
+                continue;
             }
-            None => {
-                if report.trials.len() > MOST_POINTS && !cells.insert(((at / 4.0) as i64, -1)) {
-                    continue;
-                }
-                let hint = format!("{}. {}: {}", trial.number, trial.title, trial.status);
-                let cross = Group::new()
-                    .set("class", "cross")
-                    .set("data-node", trial.node.as_str())
-                    .add(line(at - 3.0, BOTTOM - 8.0, at + 3.0, BOTTOM - 2.0, ""))
-                    .add(line(at - 3.0, BOTTOM - 2.0, at + 3.0, BOTTOM - 8.0, ""));
-                dots = dots.add(titled(cross, hint));
+            if let Some([low, high]) = time.ci {
+                dots = dots.add(line(at, y.at(low), at, y.at(high), "whisker"));
             }
+            let hint = format!("{}. {}: {}", trial.number, trial.title, words::figure(time));
+            dots = dots.add(titled(circle(at, place, 3.0, "dot").set("data-node", trial.node.as_str()), hint));
+        } else {
+            if report.trials.len() > MOST_POINTS && !cells.insert(((at / 4.0) as i64, -1)) {
+                continue;
+            }
+            let hint = format!("{}. {}: {}", trial.number, trial.title, trial.status);
+            let cross = Group::new()
+                .set("class", "cross")
+                .set("data-node", trial.node.as_str())
+                .add(line(at - 3.0, BOTTOM - 8.0, at + 3.0, BOTTOM - 2.0, ""))
+                .add(line(at - 3.0, BOTTOM - 2.0, at + 3.0, BOTTOM - 8.0, ""));
+            dots = dots.add(titled(cross, hint));
         }
     }
     // The best at each evaluation, from the candidates themselves: a record is noted when its work is closed.

@@ -41,7 +41,8 @@ impl Guard {
     pub fn new(port: u16) -> std::io::Result<Self> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
-        Ok(Self { port, token: bytes.iter().map(|b| format!("{b:02x}")).collect() })
+        let digits: Vec<String> = bytes.iter().map(|b| format!("{b:02x}")).collect();
+        Ok(Self { port, token: digits.concat() })
     }
 
     /// The address to open.

@@ -21,11 +21,12 @@ pub fn frame(title: &str, up: &str, here: &str, script: Option<&str>, body: &str
 
 /// The list of runs.
 pub fn runs(entries: &[Entry], folder: &str) -> String {
-    let options: String = entries
+    let options: Vec<String> = entries
         .iter()
         .filter(|e| e.summary.is_ok())
         .map(|e| format!("<option value=\"{0}\">{0}</option>", html(&e.name)))
         .collect();
+    let options = options.concat();
     let compare = if options.is_empty() {
         String::new()
     } else {

@@ -17,6 +17,9 @@ pub type Stamp = Vec<Option<(SystemTime, u64)>>;
 
 type Kept = Arc<Mutex<Loaded>>;
 
+/// What there is to say of a run, or why it cannot be read.
+type Summary = Result<RunSummary, String>;
+
 /// A run in the list.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -32,7 +35,7 @@ pub struct Entry {
 pub struct Shelf {
     store: RunStore,
     kept: Mutex<Vec<(String, Kept)>>,
-    summaries: Mutex<HashMap<String, (Stamp, Result<RunSummary, String>)>>,
+    summaries: Mutex<HashMap<String, (Stamp, Summary)>>,
 }
 
 impl Shelf {
@@ -115,7 +118,7 @@ impl Shelf {
             let touched = stamp.iter().flatten().map(|(t, _)| *t).max();
             entries.push((touched, Entry { name, summary, busy }));
         }
-        entries.sort_by(|a, b| b.0.cmp(&a.0));
+        entries.sort_by_key(|(touched, _)| std::cmp::Reverse(*touched));
         Ok(entries.into_iter().map(|(_, e)| e).collect())
     }
 }
