@@ -182,7 +182,7 @@ fn a_watcher_is_told_when_a_run_changes() {
     let mut heard = String::new();
     let mut buffer = [0; 4096];
     let mut wait_for = |count: usize| {
-        while heard.matches("event: changed").count() < count {
+        while heard.matches("event: changed\ndata: now\n").count() < count {
             let n = socket.read(&mut buffer).unwrap();
             assert!(n > 0, "the stream ended");
             heard.push_str(&String::from_utf8_lossy(&buffer[..n]));

@@ -206,7 +206,7 @@ async fn comparison(State(app): State<App>, Query(pair): Query<Pair>) -> Respons
     .await
 }
 
-/// One message whenever `look` gives something else than before.
+/// One message whenever `look` gives something else than before. Browsers drop messages without data.
 fn changes<T, F>(look: F) -> Sse<impl Stream<Item = Result<Event, Infallible>>>
 where
     T: PartialEq + Send + 'static,
@@ -217,7 +217,7 @@ where
         loop {
             let now = look();
             if last.as_ref() != Some(&now) {
-                return Some((Ok(Event::default().event("changed").data("")), (Some(now), look)));
+                return Some((Ok(Event::default().event("changed").data("now")), (Some(now), look)));
             }
             tokio::time::sleep(LOOK).await;
         }

@@ -248,9 +248,9 @@ impl Synthetic {
                 },
             },
         };
-        let mut ops = vec![insert(format!("{} {}", self.texts.title, i))];
-        if i % 3 == 0 {
-            ops.push(insert(format!("Something else {}", i)));
+        let mut ops = vec![insert(format!("{} {i}", self.texts.title))];
+        if i.is_multiple_of(3) {
+            ops.push(insert(format!("Something else {i}")));
         }
         let node = NodeId(self.nodes);
         let created: Vec<NodeId> = (0..ops.len() as u32).map(|o| NodeId(self.nodes + o)).collect();
@@ -317,34 +317,31 @@ impl Synthetic {
             ended: CycleEnd::Done,
         };
         self.batch.push(Event::Closed { cycle: i, node, report });
-        match time {
-            Some(t) => {
-                let outcome = Outcome {
+        if let Some(t) = time {
+            let outcome = Outcome {
+                candidate: id.clone(),
+                time: us(t),
+                gain: Some(parent_time / t),
+                bottleneck: Some(Bottleneck::Bandwidth),
+                within_noise: false,
+            };
+            self.batch.push(Event::Tree { change: WorldEvent::Solved { node, outcome } });
+            if t < self.best * 0.99 {
+                self.best = t;
+                self.batch.push(Event::Best {
+                    node,
                     candidate: id.clone(),
                     time: us(t),
-                    gain: Some(parent_time / t),
+                    speedup: Some(400.0 / t),
                     bottleneck: Some(Bottleneck::Bandwidth),
-                    within_noise: false,
-                };
-                self.batch.push(Event::Tree { change: WorldEvent::Solved { node, outcome } });
-                if t < self.best * 0.99 {
-                    self.best = t;
-                    self.batch.push(Event::Best {
-                        node,
-                        candidate: id.clone(),
-                        time: us(t),
-                        speedup: Some(400.0 / t),
-                        bottleneck: Some(Bottleneck::Bandwidth),
-                    });
-                }
-                self.solved.push((node, t, id, 0));
+                });
             }
-            None => {
-                let failure =
-                    Failure { status: "fault".into(), summary: "read outside of `x`".into(), candidate: Some(id) };
-                self.batch.push(Event::Tree { change: WorldEvent::Failed { node, failure } });
-                self.batch.push(Event::Tree { change: WorldEvent::Abandoned { node, why: "given up".into() } });
-            }
+            self.solved.push((node, t, id, 0));
+        } else {
+            let failure =
+                Failure { status: "fault".into(), summary: "read outside of `x`".into(), candidate: Some(id) };
+            self.batch.push(Event::Tree { change: WorldEvent::Failed { node, failure } });
+            self.batch.push(Event::Tree { change: WorldEvent::Abandoned { node, why: "given up".into() } });
         }
     }
 
