@@ -87,31 +87,31 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn check(method: Method, path: &str, headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
+    fn check(method: &Method, path: &str, headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
         let guard = Guard { port: 4000, token: "0123456789abcdef".into() };
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(*name, value.parse().unwrap());
         }
-        guard.check(&method, path, &map)
+        guard.check(method, path, &map)
     }
 
     const GOOD: (&str, &str) = ("host", "127.0.0.1:4000");
 
     #[test]
     fn a_page_of_the_dashboard_is_answered() {
-        assert_eq!(check(Method::GET, "/0123456789abcdef/", &[GOOD]), Ok(()));
-        assert_eq!(check(Method::GET, "/0123456789abcdef/run/a-1/", &[("host", "localhost:4000")]), Ok(()));
+        assert_eq!(check(&Method::GET, "/0123456789abcdef/", &[GOOD]), Ok(()));
+        assert_eq!(check(&Method::GET, "/0123456789abcdef/run/a-1/", &[("host", "localhost:4000")]), Ok(()));
         let own = ("origin", "http://127.0.0.1:4000");
-        assert_eq!(check(Method::POST, "/0123456789abcdef/run/a-1/stop", &[GOOD, own]), Ok(()));
+        assert_eq!(check(&Method::POST, "/0123456789abcdef/run/a-1/stop", &[GOOD, own]), Ok(()));
     }
 
     #[test]
     fn other_hosts_are_refused() {
         for host in ["evil.example:4000", "127.0.0.1:4001", "127.0.0.1", "127.0.0.1:4000.evil.example", ""] {
-            assert_eq!(check(Method::GET, "/0123456789abcdef/", &[("host", host)]), Err(Refusal::Host), "{host}");
+            assert_eq!(check(&Method::GET, "/0123456789abcdef/", &[("host", host)]), Err(Refusal::Host), "{host}");
         }
-        assert_eq!(check(Method::GET, "/0123456789abcdef/", &[]), Err(Refusal::Host));
+        assert_eq!(check(&Method::GET, "/0123456789abcdef/", &[]), Err(Refusal::Host));
     }
 
     #[test]
@@ -120,16 +120,16 @@ mod tests {
             ["http://evil.example", "https://127.0.0.1:4000", "http://127.0.0.1:4001", "null", "http://localhost:4000"]
         {
             assert_eq!(
-                check(Method::GET, "/0123456789abcdef/", &[GOOD, ("origin", origin)]),
+                check(&Method::GET, "/0123456789abcdef/", &[GOOD, ("origin", origin)]),
                 Err(Refusal::Origin),
                 "{origin}"
             );
         }
         assert_eq!(
-            check(Method::GET, "/0123456789abcdef/", &[GOOD, ("sec-fetch-site", "cross-site")]),
+            check(&Method::GET, "/0123456789abcdef/", &[GOOD, ("sec-fetch-site", "cross-site")]),
             Err(Refusal::Origin)
         );
-        assert_eq!(check(Method::POST, "/0123456789abcdef/run/a-1/stop", &[GOOD]), Err(Refusal::Unsure));
+        assert_eq!(check(&Method::POST, "/0123456789abcdef/run/a-1/stop", &[GOOD]), Err(Refusal::Unsure));
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
             "/run/a-1/",
             "//evil/0123456789abcdef",
         ] {
-            assert_eq!(check(Method::GET, path, &[GOOD]), Err(Refusal::Token), "{path}");
+            assert_eq!(check(&Method::GET, path, &[GOOD]), Err(Refusal::Token), "{path}");
         }
     }
 
