@@ -14,7 +14,7 @@ mod synthetic;
 
 const NASTY: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[2J\u{1b}]0;owned\u{7}\u{202e}txt.exe\u{2066}\u{0}'\"`|=cmd()";
 
-fn hostile(long: usize) -> Loaded {
+fn hostile(long: usize, candidates: u32) -> Loaded {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(&folder.path().join("journal.db")).unwrap();
     let texts = synthetic::Texts {
@@ -23,7 +23,7 @@ fn hostile(long: usize) -> Loaded {
         source: format!("// {NASTY}\n// {}\nkernel void k() {{}}\n", "x".repeat(long)),
         answer: format!("{NASTY}\n{}", "y".repeat(long)),
     };
-    synthetic::Synthetic::new(texts).write(&mut journal, 60, true);
+    synthetic::Synthetic::new(texts).write(&mut journal, candidates, true);
     Loaded::fold("hostile-1", Path::new("hostile-1"), &journal.events().unwrap()).unwrap()
 }
 
@@ -37,7 +37,7 @@ fn is_calm(text: &str) -> bool {
 
 #[test]
 fn a_page_cannot_be_broken_out_of() {
-    let html = page::stand_alone(&hostile(100));
+    let html = page::stand_alone(&hostile(100, 60));
     assert!(is_calm(&html));
     // The page's own script and its data, and nothing else.
     assert_eq!(html.matches("<script").count(), 2);
@@ -50,7 +50,7 @@ fn a_page_cannot_be_broken_out_of() {
 
 #[test]
 fn a_line_of_five_megabytes_is_cut() {
-    let run = hostile(5_000_000);
+    let run = hostile(5_000_000, 4);
     let html = page::stand_alone(&run);
     assert!(html.len() < 2_000_000, "{}", html.len());
     assert!(html.contains("characters more)"));
@@ -59,7 +59,7 @@ fn a_line_of_five_megabytes_is_cut() {
 
 #[test]
 fn other_formats_and_the_terminal_stay_calm() {
-    let run = hostile(100);
+    let run = hostile(100, 60);
     let report = run.report();
     for text in [
         formats::markdown(&report),
@@ -69,7 +69,13 @@ fn other_formats_and_the_terminal_stay_calm() {
     ] {
         assert!(is_calm(&text));
     }
-    assert!(!formats::markdown(&report).contains("<script"), "markup in Markdown is escaped");
+    // Outside of code, where it is plain text, every sign of markup is escaped.
+    let prose = formats::markdown(&report);
+    let prose = prose.split("```").next().unwrap().lines().filter(|l| !l.starts_with("    "));
+    assert!(prose.clone().count() > 20);
+    for line in prose {
+        assert!(!line.replace("\\<", "").contains('<'), "{line}");
+    }
     for plot in Plot::ALL.into_iter().filter(|p| *p != Plot::Ablation) {
         let svg = plot.stand_alone(&report).unwrap();
         assert!(is_calm(&svg) && !svg.contains("<script") && !svg.contains("<img"), "{}", plot.name());
@@ -78,7 +84,7 @@ fn other_formats_and_the_terminal_stay_calm() {
 
 #[test]
 fn csv_rows_have_as_many_fields_as_the_head() {
-    let csv = formats::csv(&hostile(10).report());
+    let csv = formats::csv(&hostile(10, 60).report());
     let fields = |line: &str| {
         let mut quoted = false;
         line.chars()
