@@ -380,7 +380,7 @@ fn reproduce(report: &Report) -> String {
 
 /// What `page.js` draws the tree and the list of candidates from: one short row each, so that ten thousand fit.
 pub fn data(report: &Report) -> Value {
-    let mut titles: indexmap::IndexSet<&str> = indexmap::IndexSet::new();
+    let mut titles: indexmap::IndexSet<String> = indexmap::IndexSet::new();
     let index: std::collections::HashMap<&str, usize> =
         report.tree.iter().enumerate().map(|(i, n)| (n.id.as_str(), i)).collect();
     let place = |id: &str| index.get(id).copied();
@@ -388,7 +388,7 @@ pub fn data(report: &Report) -> Value {
         .tree
         .iter()
         .map(|n| {
-            let title = titles.insert_full(&n.title).0;
+            let title = titles.insert_full(n.title.clone()).0;
             let parent = n.parent.as_deref().and_then(place);
             json!([n.id, parent, title, standing(n.state), n.time.map(short), n.gain.map(short), u8::from(n.best)])
         })
@@ -397,17 +397,16 @@ pub fn data(report: &Report) -> Value {
         .trials
         .iter()
         .map(|t| {
-            let title = titles.insert_full(&t.title).0;
             let values: Vec<String> = t.values.iter().map(|(k, v)| format!("{k}={v}")).collect();
-            let status = titles.insert_full(&t.status).0;
+            let status = titles.insert_full(t.status.clone()).0;
+            let limiter = t.bottleneck.map(|b| titles.insert_full(b.to_string()).0);
             json!([
                 t.number,
                 t.candidate.get(..8),
-                t.node,
-                title,
+                place(&t.node),
                 status,
                 t.time.as_ref().map(|f| short(f.value)),
-                t.bottleneck.map(|b| b.to_string()),
+                limiter,
                 values.join(" ")
             ])
         })

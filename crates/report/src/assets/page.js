@@ -356,12 +356,14 @@
   };
 
   // --- candidates -----------------------------------------------------------------------------------------------
-  const columns = [["#", 0, "n"], ["time", 5, "n"], ["× naive", 5, "n"], ["status", 4], ["action", 3], ["bound by", 6], ["tunables", 7]];
+  // A trial: number, candidate, node, status, time, limiter, tunables.
+  const columns = [["#", 0, "n"], ["time", 4, "n"], ["× naive", 4, "n"], ["status", 3], ["action", 2], ["bound by", 5], ["tunables", 6]];
+  const nodeOf = (t) => nodes[t[2]];
   let order = [], by = 0, up = true, trialList = null;
-  const cell = (t, c) => { const v = t[c]; return c === 3 || c === 4 ? data.strings[v] : v; };
+  const cell = (t, c) => { const v = t[c]; return c === 2 ? nodeOf(t)?.title ?? "" : (c === 3 || c === 5) && v !== null ? data.strings[v] : v; };
   const sift = () => {
     const words = $("find").value.toLowerCase(), status = $("status").value;
-    order = data.trials.filter((t) => (!status || data.strings[t[4]] === status) && (!words || `${data.strings[t[3]]} ${t[1]} ${t[2]} ${t[6]} ${t[7]}`.toLowerCase().includes(words)));
+    order = data.trials.filter((t) => (!status || cell(t, 3) === status) && (!words || `${cell(t, 2)} ${t[1]} ${nodeOf(t)?.id ?? ""} ${cell(t, 5) ?? ""} ${t[6]}`.toLowerCase().includes(words)));
     const [, c] = columns[by], turn = by === 2 ? -1 : 1;
     order.sort((a, b) => { const x = cell(a, c), y = cell(b, c); if (x === y) return a[0] - b[0]; if (x === null) return 1; if (y === null) return -1; return (x < y ? -1 : 1) * (up ? 1 : -1) * turn; });
     $("found").textContent = order.length === data.trials.length ? "" : `${order.length} of ${data.trials.length}`;
@@ -371,13 +373,13 @@
     trialList.set(order.length);
   };
   const trialRow = (i) => {
-    const t = order[i], node = byId.get(t[2]);
+    const t = order[i], node = nodeOf(t), status = cell(t, 3);
     const c = (text, cls) => el("div", { role: "cell", class: cls }, text === null ? "" : String(text));
-    return el("div", { class: `row${chosen && chosen.id === t[2] ? " on" : ""}`, role: "row", "aria-rowindex": i + 2, "data-of": t[2] },
-      c(t[0], "n"), c(t[5] === null ? null : `${number(t[5])} ${data.unit}`, "n"), c(t[5] === null || !data.naive ? null : `${number(data.naive / t[5])}×`, "n"),
-      c(data.strings[t[4]].replaceAll("_", " "), data.strings[t[4]] === "passed" ? null : "bad"),
-      el("div", { role: "cell" }, node ? el("button", { class: "plain", type: "button", onclick: () => { choose(node); if (map && !map.hidden) { if (!visible(node)) { shownOpen = true; $("show-open").checked = true; place(); } center(node, 0.7); } $("tree").scrollIntoView({ behavior: still ? "auto" : "smooth" }); } }, data.strings[t[3]]) : data.strings[t[3]]),
-      c(t[6]), c(t[7]));
+    return el("div", { class: `row${chosen && chosen === node ? " on" : ""}`, role: "row", "aria-rowindex": i + 2, "data-of": node ? node.id : "" },
+      c(t[0], "n"), c(t[4] === null ? null : `${number(t[4])} ${data.unit}`, "n"), c(t[4] === null || !data.naive ? null : `${number(data.naive / t[4])}×`, "n"),
+      c(status.replaceAll("_", " "), status === "passed" ? null : "bad"),
+      el("div", { role: "cell" }, node ? el("button", { class: "plain", type: "button", onclick: () => { choose(node); if (map && !map.hidden) { if (!visible(node)) { shownOpen = true; $("show-open").checked = true; place(); } center(node, 0.7); } $("tree").scrollIntoView({ behavior: still ? "auto" : "smooth" }); } }, node.title) : ""),
+      c(cell(t, 5)), c(t[6]));
   };
   const trials = () => {
     const box = $("trials");
@@ -392,7 +394,7 @@
       $("status").addEventListener("change", sift);
     }
     const select = $("status"), kept = select.value;
-    const known = [...new Set(data.trials.map((t) => data.strings[t[4]]))].sort();
+    const known = [...new Set(data.trials.map((t) => cell(t, 3)))].sort();
     select.replaceChildren(el("option", { value: "" }, "all"), ...known.map((s) => el("option", { value: s }, s.replaceAll("_", " "))));
     select.value = known.includes(kept) ? kept : "";
     sift();

@@ -12,6 +12,8 @@ const BOTTOM: f64 = 284.0;
 const RIGHT: f64 = WIDTH - 18.0;
 /// More points than this are drawn as a grid of cells, one mark each.
 const MOST_POINTS: usize = 1_500;
+/// Side of such a cell.
+const CELL: f64 = 5.0;
 
 pub fn draw(report: &Report) -> Result<Drawing, String> {
     let passed: Vec<_> = report.trials.iter().filter_map(|t| t.time.as_ref().map(|f| (t, f))).collect();
@@ -50,23 +52,29 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
             super::fitted(name, 200.0),
         ));
     }
+    let many = report.trials.len() > MOST_POINTS;
     let mut dots = Group::new();
     let mut cells = std::collections::HashSet::new();
     for trial in &report.trials {
         let at = x.at(f64::from(trial.number));
         if let Some(time) = &trial.time {
             let place = y.at(time.value);
-            let cell = ((at / 4.0) as i64, (place / 4.0) as i64);
-            if report.trials.len() > MOST_POINTS && !cells.insert(cell) {
+            let cell = ((at / CELL) as i64, (place / CELL) as i64);
+            if many && !cells.insert(cell) {
                 continue;
             }
-            if let Some([low, high]) = time.ci {
+            if let (false, Some([low, high])) = (many, time.ci) {
                 dots = dots.add(line(at, y.at(low), at, y.at(high), "whisker"));
             }
+            let dot = circle(at, place, 3.0, "dot").set("data-node", trial.node.as_str());
+            if many {
+                dots = dots.add(dot);
+                continue;
+            }
             let hint = format!("{}. {}: {}", trial.number, trial.title, words::figure(time));
-            dots = dots.add(titled(circle(at, place, 3.0, "dot").set("data-node", trial.node.as_str()), hint));
+            dots = dots.add(titled(dot, hint));
         } else {
-            if report.trials.len() > MOST_POINTS && !cells.insert(((at / 4.0) as i64, -1)) {
+            if many && !cells.insert(((at / CELL) as i64, -1)) {
                 continue;
             }
             let hint = format!("{}. {}: {}", trial.number, trial.title, trial.status);
