@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::path::Path;
@@ -58,14 +59,14 @@ impl Served {
     /// Status, headers and body.
     fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (u16, String, String) {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let host = format!("127.0.0.1:{}", self.port);
         let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n");
         if !headers.iter().any(|(n, _)| *n == "Host") {
-            request.push_str(&format!("Host: {host}\r\n"));
+            let _ = write!(request, "Host: {host}\r\n");
         }
         for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(request, "{name}: {value}\r\n");
         }
         socket.write_all(format!("{request}\r\n").as_bytes()).unwrap();
         let mut answer = Vec::new();
@@ -175,7 +176,7 @@ fn no_address_leads_to_a_file() {
 fn a_watcher_is_told_when_a_run_changes() {
     let served = serve();
     let mut socket = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let request =
         format!("GET {}run/synthetic-1/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n\r\n", served.base, served.port);
     socket.write_all(request.as_bytes()).unwrap();
