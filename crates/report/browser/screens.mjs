@@ -11,5 +11,7 @@ page.setDefaultTimeout(PATIENCE);
 await page.goto(pathToFileURL(path.resolve(report)).href);
 await page.waitForSelector("#detail h3");
 await page.screenshot({ path: path.join(folder, "report.png"), timeout: PATIENCE });
+// The bar sticks to the top of the window, which is where a picture of a section begins.
+await page.evaluate(() => { document.querySelector(".bar").style.position = "static"; });
 await page.locator("#tree").screenshot({ path: path.join(folder, "tree.png"), timeout: PATIENCE });
 await browser.close();

@@ -27,7 +27,8 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
     .into_iter()
     .flatten()
     .collect();
-    let values = passed.iter().map(|(_, f)| f.value).chain(marks.iter().map(|m| m.0));
+    let intervals = passed.iter().filter_map(|(_, f)| f.ci).flatten();
+    let values = passed.iter().map(|(_, f)| f.value).chain(intervals).chain(marks.iter().map(|m| m.0));
     let y = Axis::log(values, BOTTOM - 12.0, TOP);
     let last = report.trials.last().map_or(1, |t| t.number).max(report.run.evaluations);
     let x = Axis::linear(0.0, f64::from(last), LEFT, RIGHT);
@@ -64,7 +65,7 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
                 continue;
             }
             if let (false, Some([low, high])) = (many, time.ci) {
-                dots = dots.add(line(at, y.at(low), at, y.at(high), "whisker"));
+                dots = dots.add(line(at, y.at(low), at, y.at(high), "whisker faint"));
             }
             let dot = circle(at, place, 3.0, "dot").set("data-node", trial.node.as_str());
             if many {

@@ -23,7 +23,8 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
     .into_iter()
     .flatten()
     .collect();
-    let values = steps.iter().map(|s| s.time.value).chain(marks.iter().map(|m| m.0));
+    let intervals = steps.iter().filter_map(|s| s.time.ci).flatten();
+    let values = steps.iter().map(|s| s.time.value).chain(intervals).chain(marks.iter().map(|m| m.0));
     let axis = Axis::log(values, LEFT, WIDTH - 92.0);
     let says = format!(
         "How the time fell in {}: from {} to {}",
@@ -64,7 +65,8 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
             row = row.add(whisker(axis.at(low), axis.at(high), middle));
         }
         let gain = step.gain.map(|g| format!("\u{2003}{}", words::factor(g))).unwrap_or_default();
-        let right = before.unwrap_or(x).max(x);
+        let end = step.time.ci.map_or(x, |[_, high]| axis.at(high));
+        let right = before.unwrap_or(x).max(x).max(end);
         let hint = match (step.gain, step.predicted) {
             (Some(g), Some(p)) => format!("{}: {}, predicted {}", step.title, words::factor(g), words::factor(p)),
             _ => format!("{}: {}", step.title, words::figure(&step.time)),

@@ -88,8 +88,8 @@ pub fn rows(entries: &[Entry]) -> String {
 
 /// The frame of a run: it is filled by `live.js`, so that something is seen before a long journal is read.
 pub fn run(name: &str) -> String {
-    let here = "<span id=\"links\"></span><span class=\"small quiet\" id=\"state\" role=\"status\">reading the journal…</span>\
-                <button type=\"button\" id=\"stop\" hidden>Stop</button><button type=\"button\" id=\"resume\" hidden>Resume</button><a href=\"report.html\" download>Report</a>";
+    let here = "<span class=\"small quiet\" id=\"state\" role=\"status\">reading the journal…</span>\
+                <button type=\"button\" id=\"stop\" hidden>Stop</button><button type=\"button\" id=\"resume\" hidden>Resume</button><a href=\"report.html\" download>Report</a><span id=\"links\"></span>";
     let body = format!(
         "<div id=\"head\"><header class=\"top\"><div class=\"eyebrow\">K-Search · run {0}</div><h1>{0}</h1><p class=\"lead\">Reading the journal…</p></header></div>\n\
          <main id=\"content\"></main>\n<script type=\"application/json\" id=\"data\">{{}}</script>",
