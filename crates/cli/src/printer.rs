@@ -1,10 +1,12 @@
-//! The only place that writes to the terminal: data to stdout, everything else to stderr. Knows no command.
+//! The only place that writes to the terminal: data to stdout, everything else to stderr. Foreign texts (sources, names,
+//! answers of models) cannot steer the terminal through it. Knows no command.
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
 use anstream::AutoStream;
 use anstream::ColorChoice;
+use ksearch_report::text;
 use owo_colors::{OwoColorize, Style};
 use serde::Serialize;
 
@@ -67,7 +69,19 @@ impl Printer {
         if self.json {
             return Ok(());
         }
-        match writeln!(AutoStream::new(std::io::stdout(), self.color), "{text}") {
+        Self::put(writeln!(AutoStream::new(std::io::stdout(), self.color), "{}", calm(&text.to_string())))
+    }
+
+    /// A file's text, to stdout: byte for byte into a pipe or a file, made safe on a terminal. Suppressed under `--json`.
+    pub fn verbatim(self, text: &str) -> std::io::Result<()> {
+        if std::io::stdout().is_terminal() || self.json {
+            return self.line(text);
+        }
+        Self::put(writeln!(std::io::stdout(), "{text}"))
+    }
+
+    fn put(written: std::io::Result<()>) -> std::io::Result<()> {
+        match written {
             // The reader of a pipe may leave early (`| head`); that is not our failure.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             other => other,
@@ -80,10 +94,7 @@ impl Printer {
             return Ok(());
         }
         let text = serde_json::to_string_pretty(value)?;
-        match writeln!(std::io::stdout(), "{text}") {
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            other => other,
-        }
+        Self::put(writeln!(std::io::stdout(), "{}", text::json(&text)))
     }
 
     /// A remark for the person, to stderr; not under `--quiet`.
@@ -96,7 +107,7 @@ impl Printer {
     /// A failure, to stderr.
     pub fn err(self, text: impl Display) {
         // Nowhere is left to report that stderr is closed.
-        let _closed = writeln!(AutoStream::new(std::io::stderr(), self.color), "{text}");
+        let _closed = writeln!(AutoStream::new(std::io::stderr(), self.color), "{}", calm(&text.to_string()));
     }
 
     /// An error with its causes, to stderr.
@@ -111,5 +122,58 @@ impl Printer {
             }
             shown = cause;
         }
+    }
+}
+
+/// The text with everything that would steer a terminal made visible, but for the colours of [`Tone`]; what a text turns
+/// on ends with it.
+fn calm(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut colored = false;
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        out.push_str(&text::clean(&rest[..at]));
+        let code = color(&rest[at..]);
+        if code.is_empty() {
+            out.push_str(&text::clean(&rest[at..=at]));
+            rest = &rest[at + 1..];
+        } else {
+            colored = true;
+            out.push_str(code);
+            rest = &rest[at + code.len()..];
+        }
+    }
+    out.push_str(&text::clean(rest));
+    if colored && !out.ends_with("\u{1b}[0m") {
+        out.push_str("\u{1b}[0m");
+    }
+    out
+}
+
+/// The code of a tone at the start of `text`, or nothing.
+fn color(text: &str) -> &str {
+    let Some(parameters) = text.strip_prefix("\u{1b}[") else { return "" };
+    let Some(end) = parameters.find(|c: char| !c.is_ascii_digit() && c != ';') else { return "" };
+    let known = |p: &str| matches!(p, "0" | "1" | "2" | "22" | "31" | "32" | "33" | "39");
+    if parameters[end..].starts_with('m') && parameters[..end].split(';').all(known) { &text[..end + 3] } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_colours_pass_and_foreign_escapes_do_not() {
+        for tone in [Tone::Good, Tone::Bad, Tone::Warn, Tone::Dim, Tone::Strong] {
+            let painted = tone.paint("x");
+            assert!(calm(&painted).starts_with(painted.trim_end_matches("\u{1b}[0m")), "{painted:?}");
+            assert!(!calm(&painted).contains('␛'), "{painted:?}");
+        }
+        assert_eq!(calm("a\u{1b}[2Jb\u{1b}]0;t\u{7}"), "a␛[2Jb␛]0;t␇");
+        assert_eq!(calm("a\u{1b}[8mhidden"), "a␛[8mhidden");
+        assert_eq!(calm("\u{1b}[31mred for ever"), "\u{1b}[31mred for ever\u{1b}[0m");
+        assert_eq!(calm("\u{1b}"), "␛");
+        assert_eq!(calm("\u{1b}[31"), "␛[31");
+        assert_eq!(calm("x\u{202e}y"), "x⟨U+202E⟩y");
     }
 }

@@ -153,7 +153,7 @@ impl Session {
         if let (Some(best), Some(file)) = (&mut summary.best, file) {
             best.file = Some(file);
         }
-        show(&summary, printer)?;
+        show(&summary, None, printer)?;
         printer.object(&summary)?;
         match &state.stop {
             Some(Stop::Interrupted) => {
@@ -248,8 +248,8 @@ pub fn widen(config: &mut SearchConfig, budget: &BudgetArgs) {
     }
 }
 
-/// The final table.
-pub fn show(summary: &RunSummary, printer: Printer) -> Result<()> {
+/// The final table; `ending` is the last picture of the live view, where it is not on the screen already.
+pub fn show(summary: &RunSummary, ending: Option<&[String]>, printer: Printer) -> Result<()> {
     let head = format!("{} on {}", summary.task, summary.target);
     printer.line(format!(
         "{}  run {}, seed {}, {} evaluations and {} screened settings in {}",
@@ -260,6 +260,9 @@ pub fn show(summary: &RunSummary, printer: Printer) -> Result<()> {
         summary.screens,
         duration(summary.wall_s)
     ))?;
+    for line in ending.unwrap_or_default() {
+        printer.line(line)?;
+    }
     if let Some(why) = &summary.stopped {
         printer.line(format!("stopped: {why}"))?;
     }

@@ -117,6 +117,9 @@ test("the dashboard: list, run, compare", async () => {
   await page.waitForSelector("#detail .diff");
   await accessible(page);
   await shots(page, "run");
+  // From a node to its comparison.
+  await page.locator("#detail .compare a", { hasText: "naive" }).click();
+  assert.match(await page.locator("main").innerText(), /Times[\s\S]*Profiles[\s\S]*Sources/);
   await page.goto(`${address}compare?a=${run}:naive&b=${run}:best`);
   assert.match(await page.locator("main").innerText(), /Times[\s\S]*Profiles[\s\S]*Sources/);
   assert.ok(await page.locator(".diff .add").count());

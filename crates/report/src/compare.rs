@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 use ksearch_search::view::best;
 use ksearch_task::{CandidateId, Figure};
+use ksearch_world::NodeId;
 
 use crate::build::{Loaded, candidate_text};
 use crate::model::{CandidateDetail, VerdictDetail};
@@ -20,12 +21,17 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    /// The candidate whose address begins with `wanted` (`best`, `naive`, or empty for the best), or what is wrong.
+    /// The candidate of node `wanted` (`n12`, `naive`, `best`, or empty for the best), or the one whose address begins with
+    /// it; or what is wrong.
     pub fn find(run: &'a Loaded, wanted: &str) -> Result<Self, String> {
         let state = &run.view.state;
         let id = match wanted {
             "" | "best" => best(state).map(|b| b.candidate),
             "naive" => state.world.root().outcome().map(|o| o.candidate.clone()),
+            other if NodeId::parse(other).is_some() => {
+                let node = NodeId::parse(other).and_then(|n| state.world.get(n));
+                node.and_then(|n| n.outcome()).map(|o| o.candidate.clone())
+            }
             other => {
                 let mut found = state.candidates.keys().filter(|id| id.0.starts_with(other));
                 let first = found.next().cloned();

@@ -32,14 +32,46 @@ pub struct Live {
     pub verdicts: Vec<String>,
     /// Seconds used over all sessions.
     pub elapsed_s: f64,
+    /// Is the search over? Then nothing is left to be waited for.
+    pub ended: bool,
 }
 
 impl Live {
     /// Takes what an event changes.
     pub fn record(&mut self, event: &Event, state: &RunState) {
+        self.count(state);
+        self.follow(event, state);
+        // Only these change the best or the frontier; both take a walk over the tree.
+        if matches!(
+            event,
+            Event::Tree { change: WorldEvent::Seeded { .. } | WorldEvent::Edited { .. } }
+                | Event::Best { .. }
+                | Event::Selected { .. }
+                | Event::Finished { .. }
+        ) {
+            self.standing(state);
+        }
+    }
+
+    /// The view of a run that was not followed: its events, and the state they led to.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>, state: &RunState) -> Self {
+        let mut live = Self::default();
+        for event in events {
+            live.follow(event, state);
+        }
+        live.count(state);
+        live.standing(state);
+        live
+    }
+
+    fn count(&mut self, state: &RunState) {
         self.head = format!("{} on {}", text::line(&state.config.task), text::line(&state.config.target));
         self.used = (state.evaluations, state.config.budget.evaluations);
         self.elapsed_s = state.elapsed_s;
+        self.ended = state.stop.is_some();
+    }
+
+    fn follow(&mut self, event: &Event, state: &RunState) {
         match event {
             Event::Selected { selection, .. } => {
                 self.action = state.world.get(selection.node).map(|n| text::line(n.title())).unwrap_or_default();
@@ -60,28 +92,6 @@ impl Live {
             }
             _ => {}
         }
-        // Only these change the best or the frontier; both take a walk over the tree.
-        if matches!(
-            event,
-            Event::Tree { change: WorldEvent::Seeded { .. } | WorldEvent::Edited { .. } }
-                | Event::Best { .. }
-                | Event::Selected { .. }
-                | Event::Finished { .. }
-        ) {
-            self.standing(state);
-        }
-    }
-
-    /// The whole view of a state, for a run that is not followed event by event.
-    pub fn of(state: &RunState) -> Self {
-        let mut live = Self {
-            head: format!("{} on {}", text::line(&state.config.task), text::line(&state.config.target)),
-            used: (state.evaluations, state.config.budget.evaluations),
-            elapsed_s: state.elapsed_s,
-            ..Self::default()
-        };
-        live.standing(state);
-        live
     }
 
     fn standing(&mut self, state: &RunState) {
@@ -108,6 +118,7 @@ impl Live {
         let filled = (used as usize * width).checked_div(allowed as usize).unwrap_or(0).min(width);
         let bar = format!("{}{}", "━".repeat(filled), "┄".repeat(width - filled));
         let left = match (used, allowed.saturating_sub(used)) {
+            _ if self.ended => String::new(),
             (0, _) | (_, 0) => String::new(),
             (used, left) => {
                 format!(", at most {} left", words::duration(self.elapsed_s / f64::from(used) * f64::from(left)))
@@ -165,6 +176,7 @@ mod tests {
             frontier: "12: Tiles, Split the keys, Mask only blocks on an edge".into(),
             verdicts: vec!["✓ 13.6 µs  Matrices".into(), "✗ wrong answer  Split the keys".into()],
             elapsed_s: 75.0,
+            ended: false,
         }
     }
 

@@ -99,6 +99,26 @@ pub fn json_for_script(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
+/// JSON as it was, with every character that could steer a terminal written as its escape. JSON holds such characters only
+/// within strings, where an escape means the same.
+pub fn json(text: &str) -> Cow<'_, str> {
+    let unsafe_ = |c: char| c != '\r' && is_unsafe(c);
+    if !text.chars().any(unsafe_) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if unsafe_(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Moves the cursor, rings, hides, or reorders what is around it.
 fn is_unsafe(c: char) -> bool {
     matches!(c,
@@ -125,6 +145,16 @@ mod tests {
     fn markup_cannot_break_out() {
         assert_eq!(html("</script><b a=\"'&"), "&lt;/script&gt;&lt;b a=&quot;&#39;&amp;");
         assert_eq!(json_for_script("{\"a\":\"</script><!--\"}"), "{\"a\":\"\\u003c/script>\\u003c!--\"}");
+    }
+
+    #[test]
+    fn json_means_the_same_and_steers_nothing() {
+        let hostile = "a\u{9b}2J\u{202e}b\u{e0041}\u{7f}ü\u{1b}";
+        let plain = serde_json::to_string(hostile).unwrap();
+        let safe = json(&plain);
+        assert!(!safe.chars().any(is_unsafe));
+        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), hostile);
+        assert!(matches!(json("{\"a\": 1}"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ksearch_report::model::LineCosts;
 use ksearch_report::ui::{Control, Dashboard};
 use ksearch_search::{Journal, RunStore};
 
@@ -22,6 +23,12 @@ impl Control for Noted {
     fn resume(&self, run: &str) -> Result<(), String> {
         self.0.lock().unwrap().push(run.to_owned());
         Ok(())
+    }
+
+    fn line_costs(&self, run: &str) -> Result<LineCosts, String> {
+        self.0.lock().unwrap().push(format!("line costs of {run}"));
+        let first = ("k.metal".to_owned(), 1, 0.625, "counted for this test".to_owned());
+        Ok(LineCosts { label: "share of test counts".to_owned(), lines: vec![first] })
     }
 }
 
@@ -101,6 +108,8 @@ fn pages_are_answered_with_headers_that_keep_them_to_themselves() {
     assert_eq!(served.get("run/synthetic-1/node/n99999.json").0, 404);
     assert_eq!(served.get("compare?a=synthetic-1:naive&b=synthetic-2:best").0, 200);
     assert_eq!(served.get("compare?a=synthetic-1:naive&b=synthetic-1:best").0, 200);
+    assert_eq!(served.get("compare?a=synthetic-1:n1&b=synthetic-1:best").0, 200);
+    assert_eq!(served.get("compare?a=synthetic-1:n99999&b=synthetic-1:best").0, 404);
     assert_eq!(served.get("compare?a=synthetic-1:zzz&b=nothing").0, 404);
     assert_eq!(served.get("run/synthetic-1/report.html").0, 200);
     assert_eq!(served.get("assets/page.js").0, 200);
@@ -194,4 +203,22 @@ fn a_watcher_is_told_when_a_run_changes() {
     journal.append(vec![ksearch_search::Event::Stopped { reason: ksearch_search::Stop::Interrupted }]).unwrap();
     wait_for(2);
     socket.shutdown(Shutdown::Both).unwrap();
+}
+
+#[test]
+fn what_lines_cost_is_counted_once_and_then_shown() {
+    let served = serve();
+    let source = || {
+        let (status, _, body) = served.get("run/synthetic-1/data.json");
+        assert_eq!(status, 200);
+        body
+    };
+    assert!(!source().contains("share of test counts"));
+    // The page asks again when it is told that something changed; this test just asks again.
+    let found = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        source().contains("share of test counts")
+    });
+    assert!(found);
+    assert_eq!(served.noted.0.lock().unwrap().iter().filter(|n| *n == "line costs of synthetic-1").count(), 1);
 }

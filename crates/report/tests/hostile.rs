@@ -65,7 +65,7 @@ fn other_formats_and_the_terminal_stay_calm() {
         formats::markdown(&report),
         formats::csv(&report),
         formats::json(&run).unwrap(),
-        Live::of(&run.view.state).lines(80).join("\n"),
+        Live::of(&[], &run.view.state).lines(80).join("\n"),
     ] {
         assert!(is_calm(&text));
     }

@@ -8,7 +8,7 @@ use ksearch_device::Inspect;
 use ksearch_judge::prepare::Preparer;
 use ksearch_report::model::{LineCosts, Shown};
 use ksearch_report::{Loaded, Plot, formats, page};
-use ksearch_search::{RunStore, view};
+use ksearch_search::{RunStore, RunView, view};
 use ksearch_simt::LineCounts;
 use ksearch_task::{Set, Workload};
 use serde_json::json;
@@ -42,7 +42,7 @@ pub fn run(args: &ReportArgs, global: &Global, printer: Printer) -> Result<Outco
     let folder = RunStore::new(&global.runs).resolve(&args.run)?;
     let mut loaded = Loaded::load(&folder)?;
     if matches!(args.format.as_str(), "html" | "md" | "json") {
-        loaded.line_costs = match line_costs(&loaded, global) {
+        loaded.line_costs = match line_costs(&loaded.view, global) {
             Ok(costs) => Shown::Known(costs),
             Err(why) => Shown::missing(format!("What each line costs is not known: {why:#}.")),
         };
@@ -59,7 +59,7 @@ pub fn run(args: &ReportArgs, global: &Global, printer: Printer) -> Result<Outco
         other => bail!("--format {other}: expected html, md, json, csv or svg"),
     };
     if args.out.as_ref().is_some_and(|o| o.as_os_str() == "-") {
-        printer.line(text.trim_end())?;
+        printer.verbatim(text.trim_end())?;
         return Ok(Outcome::Success);
     }
     let file = args.out.clone().unwrap_or_else(|| default_name(&folder, args));
@@ -70,8 +70,8 @@ pub fn run(args: &ReportArgs, global: &Global, printer: Printer) -> Result<Outco
 }
 
 /// Counts what each line of the best kernel does, on the first search workload that was timed. Only the simulator can.
-fn line_costs(run: &Loaded, global: &Global) -> Result<LineCosts> {
-    let state = &run.view.state;
+pub fn line_costs(run: &RunView, global: &Global) -> Result<LineCosts> {
+    let state = &run.state;
     let best = view::best(state).context("no candidate has passed")?;
     let candidate = &state.candidates.get(&best.candidate).context("the journal lacks the best candidate")?.candidate;
     let verdict = state.full_verdict(&best.candidate).context("it was not judged")?;
@@ -88,6 +88,12 @@ fn line_costs(run: &Loaded, global: &Global) -> Result<LineCosts> {
     let all: u64 = inspection.dispatches.iter().flat_map(|d| &d.lines).map(LineCounts::total).sum();
     let lines = inspection.dispatches.iter().flat_map(|d| &d.lines).map(|l| {
         let mut notes = Vec::new();
+        if l.device_bytes > 0 {
+            notes.push(format!("{} of device memory", bytes(l.device_bytes)));
+        }
+        if l.threadgroup_bytes > 0 {
+            notes.push(format!("{} of threadgroup memory", bytes(l.threadgroup_bytes)));
+        }
         if l.conflicts > 0 {
             notes.push(format!("{} bank conflicts", l.conflicts));
         }
@@ -103,6 +109,17 @@ fn line_costs(run: &Loaded, global: &Global) -> Result<LineCosts> {
         label: format!("share of simdgroup instructions on {}, simulated on {}", workload.label, chip.name),
         lines: lines.collect(),
     })
+}
+
+/// `2.1 MB`.
+fn bytes(n: u64) -> String {
+    let n = n as f64;
+    match n {
+        n if n >= 1e9 => format!("{:.1} GB", n / 1e9),
+        n if n >= 1e6 => format!("{:.1} MB", n / 1e6),
+        n if n >= 1e3 => format!("{:.1} kB", n / 1e3),
+        n => format!("{n} B"),
+    }
 }
 
 /// Within the run's own folder.

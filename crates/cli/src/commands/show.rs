@@ -1,6 +1,7 @@
 //! `ksearch show`: what a run tried and gave.
 
 use anyhow::{Result, bail};
+use ksearch_report::terminal::Live;
 use ksearch_search::state::CandidateRecord;
 use ksearch_search::{Event, RunStore, RunView};
 use ksearch_task::CandidateId;
@@ -28,7 +29,7 @@ pub fn run(args: &ShowArgs, global: &Global, printer: Printer) -> Result<Outcome
         return transcript(&view, printer);
     }
     let summary = view.summary();
-    session::show(&summary, printer)?;
+    session::show(&summary, Some(&ending(&view)?), printer)?;
     if args.tree {
         printer.line("")?;
         branch(&view, view.state.world.root(), 0, printer)?;
@@ -37,11 +38,20 @@ pub fn run(args: &ShowArgs, global: &Global, printer: Printer) -> Result<Outcome
     Ok(Outcome::Success)
 }
 
+/// The last picture of the run that its live view gave, or would have given.
+fn ending(view: &RunView) -> Result<Vec<String>> {
+    let events = view.events()?;
+    // Times against naive and baseline stand in the table.
+    let live = Live { best: String::new(), against: String::new(), ..Live::of(events.iter().map(|e| &e.event), &view.state) };
+    let columns = console::Term::stdout().size_checked().map_or(100, |(_, columns)| columns.saturating_sub(1));
+    Ok(live.lines(columns.into()).split_off(1))
+}
+
 fn candidate(view: &RunView, id: &str, printer: Printer) -> Result<Outcome> {
     let (key, record) = find(view, id)?;
     let full = record.candidate.clone().with_recipe_comment();
     for file in &full.files {
-        printer.line(&file.text)?;
+        printer.verbatim(&file.text)?;
     }
     printer.object(&serde_json::json!({ "candidate": key, "by": record.by, "parent": record.parent, "plan": record.plan, "content": record.candidate }))?;
     Ok(Outcome::Success)

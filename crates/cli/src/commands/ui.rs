@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use ksearch_report::model::LineCosts;
 use ksearch_report::ui::{Control, Dashboard};
 use ksearch_search::RunStore;
 use serde_json::json;
@@ -38,7 +39,7 @@ pub fn run(args: &UiArgs, global: &Global, printer: Printer) -> Result<Outcome> 
     Ok(Outcome::Success)
 }
 
-/// Goes on with runs in processes of their own.
+/// Goes on with runs in processes of their own, and counts in this one.
 struct Resumer {
     global: Global,
 }
@@ -60,5 +61,11 @@ impl Control for Resumer {
         let mut child = command.spawn().map_err(told)?;
         std::thread::spawn(move || child.wait());
         Ok(())
+    }
+
+    fn line_costs(&self, run: &str) -> Result<LineCosts, String> {
+        let told = |why: anyhow::Error| format!("What each line costs is not known: {why:#}.");
+        let view = RunStore::new(&self.global.runs).open(run).map_err(|e| told(e.into()))?;
+        super::report::line_costs(&view, &self.global).map_err(told)
     }
 }

@@ -334,6 +334,11 @@
       }
     }
     if (d.candidate) out.push(pairs([["candidate", el("code", {}, d.candidate.id.slice(0, 8))], ["written by", d.candidate.by], ["tunables", Object.entries(d.candidate.values).map(([k, x]) => `${k} = ${x}`).join(", ")]]));
+    if (d.candidate && data.remote) {
+      const n = byId.get(d.id), parent = n && n.parent !== null ? nodes[n.parent] : null;
+      const link = (other, words) => el("a", { href: `../../compare?a=${encodeURIComponent(`${data.run}:${other}`)}&b=${encodeURIComponent(`${data.run}:${d.candidate.id}`)}` }, words);
+      out.push(el("p", { class: "small compare" }, "Compare with ", [parent && parent.time !== null ? link(parent.id, "its parent") : null, parent ? link("naive", "naive") : null, d.id !== data.best ? link("best", "the best") : null].filter(Boolean).flatMap((l, i) => (i ? [", ", l] : [l]))));
+    }
     if (d.attempts.length) out.push(el("details", {}, el("summary", {}, `Attempts (${d.attempts.length})`), d.attempts.map((a) => el("p", { class: "small" }, `${a.step}: ${a.status.replaceAll("_", " ")}. ${a.summary}${a.time ? `; ${figure(a.time)}` : ""}${a.sweep ? `; ${a.sweep}` : ""}`))));
     out.push(el("h4", {}, "Difference to its parent"), d.diff.missing ? el("p", { class: "quiet" }, d.diff.missing) : diff(d.diff));
     for (const x of d.exchanges) out.push(el("details", {}, el("summary", {}, `${x.purpose} · ${x.model} · ${x.tokens[0]} tokens in, ${x.tokens[1]} out, ${number(x.seconds)} s`), x.error ? el("p", { class: "bad" }, x.error) : "", el("h4", {}, "Instructions"), pre("Instructions", x.system), el("h4", {}, "Prompt"), pre("Prompt", x.user), el("h4", {}, "Answer"), pre("Answer", x.answer)));

@@ -14,10 +14,15 @@ use ksearch_search::RunStore;
 
 pub use guard::{Guard, Refusal};
 
-/// Goes on with runs.
+use crate::model::LineCosts;
+
+/// What the dashboard asks of whoever serves it.
 pub trait Control: Send + Sync {
     /// Starts to work on the run again, beside the dashboard; or says why that cannot be.
     fn resume(&self, run: &str) -> Result<(), String>;
+
+    /// Counts what each line of the run's best kernel costs, which may take seconds; or says why that cannot be.
+    fn line_costs(&self, run: &str) -> Result<LineCosts, String>;
 }
 
 /// A dashboard that is about to be served.

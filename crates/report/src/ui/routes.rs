@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::Stream;
 use ksearch_search::RunStore;
+use ksearch_search::view::best;
 use ksearch_world::NodeId;
 use serde::Deserialize;
 use serde_json::json;
@@ -20,6 +21,7 @@ use serde_json::json;
 use super::shelf::Shelf;
 use super::{Control, Guard, pages};
 use crate::compare::{Side, compare};
+use crate::model::Shown;
 use crate::{page, plots};
 
 /// How often a journal is looked at for something new.
@@ -139,10 +141,20 @@ async fn data(State(app): State<App>, Path((_, name)): Path<(String, String)>) -
                 .into_iter()
                 .map(|s| json!({ "id": s.id, "title": s.title, "body": s.body }))
                 .collect();
-            json!({ "head": page::head(&report), "sections": sections, "data": data })
+            let best = best(&run.view.state).map(|b| b.candidate);
+            (json!({ "head": page::head(&report), "sections": sections, "data": data }), best)
         });
         match made {
-            Ok(value) => json_of(&value),
+            Ok((value, best)) => {
+                // A run that is worked on needs the processor, and may have another best soon.
+                if let Some(best) = best.filter(|b| !busy && app.shelf.is_to_be_priced(&name, b)) {
+                    tokio::task::spawn_blocking(move || {
+                        let found = app.control.line_costs(&name);
+                        app.shelf.priced(&name, best, found.map_or_else(Shown::missing, Shown::Known));
+                    });
+                }
+                json_of(&value)
+            }
             Err(why) => (StatusCode::NOT_FOUND, json_of(&json!({ "error": why }))).into_response(),
         }
     })
@@ -193,8 +205,14 @@ async fn comparison(State(app): State<App>, Query(pair): Query<Pair>) -> Respons
             // One lock, taken once.
             app.shelf.with(&run_a, |run| Ok(compare(&Side::find(run, &a)?, &Side::find(run, &b)?)))
         } else {
-            app.shelf.with(&run_a, |x| {
-                let inner = app.shelf.with(&run_b, |y| Ok(compare(&Side::find(x, &a)?, &Side::find(y, &b)?)));
+            // Always in the same order, so that two comparisons never wait for each other.
+            let turned = run_b < run_a;
+            let (first, second) = if turned { (&run_b, &run_a) } else { (&run_a, &run_b) };
+            app.shelf.with(first, |x| {
+                let inner = app.shelf.with(second, |y| {
+                    let (x, y) = if turned { (y, x) } else { (x, y) };
+                    Ok(compare(&Side::find(x, &a)?, &Side::find(y, &b)?))
+                });
                 inner.unwrap_or_else(Err)
             })
         };
@@ -235,7 +253,7 @@ async fn run_events(State(app): State<App>, Path((_, name)): Path<(String, Strin
         return StatusCode::NOT_FOUND.into_response();
     }
     let shelf = Arc::clone(&app.shelf);
-    changes(move || (shelf.stamp(&name), shelf.store().is_busy(&name))).into_response()
+    changes(move || (shelf.stamp(&name), shelf.store().is_busy(&name), shelf.is_priced(&name))).into_response()
 }
 
 async fn stop(State(app): State<App>, Path((_, name)): Path<(String, String)>) -> Response {

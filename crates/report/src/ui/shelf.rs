@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use ksearch_search::store::JOURNAL;
+use ksearch_search::view::best;
 use ksearch_search::{RunStore, RunSummary};
+use ksearch_task::CandidateId;
 
 use crate::build::Loaded;
+use crate::model::{LineCosts, Shown};
 
 /// Runs that are kept in memory; more are read again when they are asked for.
 const MOST_KEPT: usize = 6;
@@ -19,6 +22,9 @@ type Kept = Arc<Mutex<Loaded>>;
 
 /// What there is to say of a run, or why it cannot be read.
 type Summary = Result<RunSummary, String>;
+
+/// What the lines of a run's best kernel cost: of which candidate, and the answer once there is one.
+type Costs = (CandidateId, Option<Shown<LineCosts>>);
 
 /// A run in the list.
 #[derive(Clone, Debug)]
@@ -36,12 +42,13 @@ pub struct Shelf {
     store: RunStore,
     kept: Mutex<Vec<(String, Kept)>>,
     summaries: Mutex<HashMap<String, (Stamp, Summary)>>,
+    costs: Mutex<HashMap<String, Costs>>,
 }
 
 impl Shelf {
     /// A shelf for the runs of `store`.
     pub fn new(store: RunStore) -> Self {
-        Self { store, kept: Mutex::default(), summaries: Mutex::default() }
+        Self { store, kept: Mutex::default(), summaries: Mutex::default(), costs: Mutex::default() }
     }
 
     /// Where the runs are.
@@ -67,11 +74,13 @@ impl Shelf {
         if let Some(run) = found {
             let mut run = run.lock().unwrap_or_else(PoisonError::into_inner);
             if run.refresh().is_ok() {
+                self.price(name, &mut run);
                 return Ok(what(&run));
             }
             // It is another run of the same name by now: read it whole.
         }
-        let run = Loaded::load(&folder).map_err(|e| e.to_string())?;
+        let mut run = Loaded::load(&folder).map_err(|e| e.to_string())?;
+        self.price(name, &mut run);
         let result = what(&run);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(n, _)| n != name);
@@ -80,6 +89,38 @@ impl Shelf {
             kept.remove(0);
         }
         Ok(result)
+    }
+
+    /// Lays what is known of its lines' costs onto the run.
+    fn price(&self, name: &str, run: &mut Loaded) {
+        let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((candidate, costs)) = costs.get(name) else { return };
+        if best(&run.view.state).is_some_and(|b| b.candidate == *candidate) {
+            run.line_costs = costs.clone().unwrap_or_else(|| Shown::missing("What each line costs is being counted."));
+        }
+    }
+
+    /// Has nobody asked yet what the lines of this candidate cost? Then the caller has to find out, and say so with
+    /// [`Shelf::priced`].
+    pub fn is_to_be_priced(&self, name: &str, candidate: &CandidateId) -> bool {
+        let mut costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        if costs.get(name).is_some_and(|(known, _)| known == candidate) {
+            return false;
+        }
+        costs.insert(name.to_owned(), (candidate.clone(), None));
+        true
+    }
+
+    /// Keeps what the lines of this candidate cost.
+    pub fn priced(&self, name: &str, candidate: CandidateId, found: Shown<LineCosts>) {
+        let mut costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        costs.insert(name.to_owned(), (candidate, Some(found)));
+    }
+
+    /// Changes when it becomes known what the lines of the best kernel cost.
+    pub fn is_priced(&self, name: &str) -> bool {
+        let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        costs.get(name).is_some_and(|(_, found)| found.is_some())
     }
 
     /// Changes when the journal of the run does.
