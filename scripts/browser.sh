@@ -7,9 +7,12 @@ cd "$(dirname "$0")/.."
 ensure_browser || { say "browser tests: NOT RUN, see above"; exit 3; }
 ensure_rust
 ensure_clang
-cargo build --locked -p ksearch
-KSEARCH="$PWD/${CARGO_TARGET_DIR:-target}/debug/ksearch"
-[ -x "$KSEARCH" ] || KSEARCH="${CARGO_TARGET_DIR}/debug/ksearch"
+# KSEARCH names a program that is built already.
+if [ -z "${KSEARCH:-}" ]; then
+  cargo build --locked -p ksearch
+  KSEARCH="$PWD/${CARGO_TARGET_DIR:-target}/debug/ksearch"
+  [ -x "$KSEARCH" ] || KSEARCH="${CARGO_TARGET_DIR}/debug/ksearch"
+fi
 export KSEARCH ARTIFACTS="${ARTIFACTS:-$PWD/artifacts/browser}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

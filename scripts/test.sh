@@ -10,7 +10,9 @@ unchecked=
 if [ $# = 0 ]; then
   cargo build --workspace --locked
   # 3: what is needed cannot be fetched here; that is said at the end, and is not a pass.
-  scripts/mlx/check.sh target/debug/ksearch || { [ $? = 3 ] && unchecked="exported modules inside MLX"; } || status=1
+  KSEARCH=$(realpath "${CARGO_TARGET_DIR:-target}/debug/ksearch")
+  export KSEARCH
+  scripts/mlx/check.sh "$KSEARCH" || { [ $? = 3 ] && unchecked="exported modules inside MLX"; } || status=1
   scripts/browser.sh || { [ $? = 3 ] && unchecked="${unchecked:+$unchecked; }report and dashboard in a browser"; } || status=1
 fi
 if cargo nextest --version >/dev/null 2>&1; then

@@ -67,31 +67,20 @@ mod live {
 
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     use rustix::termios::{Winsize, tcsetwinsize};
-    use unicode_width::UnicodeWidthStr;
 
     use super::*;
 
+    const ROWS: u16 = 40;
+
     fn columns(terminal: &File, columns: u16) {
-        tcsetwinsize(terminal, Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        tcsetwinsize(terminal, Winsize { ws_row: ROWS, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
     }
 
-    /// Text between control sequences and line ends.
-    fn pieces(screen: &str) -> Vec<String> {
-        let mut plain = String::new();
-        let mut chars = screen.chars();
-        while let Some(c) = chars.next() {
-            if c != '\u{1b}' {
-                plain.push(if c == '\r' { '\n' } else { c });
-                continue;
-            }
-            // A sequence ends with a letter; only those that move begin something new.
-            if let Some(end) = chars.by_ref().find(char::is_ascii_alphabetic)
-                && end != 'm'
-            {
-                plain.push('\n');
-            }
-        }
-        plain.lines().map(str::to_owned).collect()
+    /// The last block on the screen.
+    fn block(picture: &str) -> Vec<String> {
+        let lines: Vec<&str> = picture.lines().map(str::trim_end).collect();
+        let head = lines.iter().rposition(|l| *l == "softmax on sim:m1-max").unwrap_or(lines.len());
+        lines[head..].iter().filter(|l| !l.is_empty()).map(|l| (*l).to_owned()).collect()
     }
 
     #[test]
@@ -116,33 +105,39 @@ mod live {
             .stderr(Stdio::from(end))
             .spawn()
             .unwrap();
-        let mut bytes = Vec::new();
+        let mut screen = vt100::Parser::new(ROWS, 110, 0);
         let mut chunk = [0; 4096];
-        let mut narrow_from = None;
+        let (mut wide, mut narrow) = (String::new(), String::new());
         // Reading ends with an error once the last writer is gone.
         while let Ok(n) = terminal.read(&mut chunk)
             && n > 0
         {
-            bytes.extend_from_slice(&chunk[..n]);
-            let text = String::from_utf8_lossy(&bytes);
-            if narrow_from.is_none() && text.matches("judged").count() > 5 {
-                columns(&terminal, 38);
-                narrow_from = Some(bytes.len());
+            screen.process(&chunk[..n]);
+            let columns_now = screen.screen().size().1;
+            let picture = screen.screen().rows(0, columns_now).collect::<Vec<_>>().join("\n");
+            if wide.is_empty() {
+                if ["\nbest ", "\nnow ", "\nverdicts ", "\nopen "].iter().all(|n| picture.contains(n)) {
+                    wide = picture;
+                    columns(&terminal, 38);
+                    screen.screen_mut().set_size(ROWS, 38);
+                }
+            } else {
+                // What was on its way when the window changed stays above; the block that is kept fresh is the last.
+                let last = block(&picture);
+                if last.iter().any(|l| l.contains(" of 12 judged")) && !last.iter().any(|l| l.starts_with("better")) {
+                    narrow = picture;
+                }
             }
         }
         assert!(child.wait().unwrap().success());
-        let wide = String::from_utf8_lossy(&bytes[..narrow_from.unwrap()]).into_owned();
-        let narrow = String::from_utf8_lossy(&bytes[narrow_from.unwrap()..]).into_owned();
-        assert!(wide.contains("softmax on sim:m1-max") && wide.contains("verdicts"), "{wide}");
-        for piece in pieces(&wide) {
-            assert!(piece.width() < 110, "{piece}");
-        }
-        // A block that was on its way when the window changed is still wide; it is redrawn with the next event.
-        let after = pieces(&narrow);
-        let settled = after.iter().rposition(|p| p.starts_with("best      ")).map_or(0, |i| i + 8);
-        assert!(after.len() > settled + 20, "{narrow}");
-        for piece in after.iter().skip(settled).filter(|p| !p.starts_with("better")) {
-            assert!(piece.width() < 38, "{piece}");
-        }
+        let names = |lines: &[String]| {
+            lines.iter().filter(|l| ["best ", "now ", "verdicts ", "open "].iter().any(|n| l.starts_with(n))).count()
+        };
+        assert_eq!(names(&block(&wide)), 4, "{wide}");
+        let after = block(&narrow);
+        assert_eq!(names(&after), 0, "{narrow}");
+        assert!(narrow.matches("softmax on sim:m1-max").count() <= 4, "blocks pile up:\n{narrow}");
+        assert!(after.len() <= 8 && after.iter().any(|l| l.contains("µs [")), "{narrow}");
+        assert!(after.iter().all(|l| l.chars().count() < 38), "{narrow}");
     }
 }

@@ -86,8 +86,27 @@ test("the report of a real run", async () => {
   await page.locator("#map canvas").focus();
   await page.keyboard.press("ArrowRight");
   await page.waitForFunction(() => document.querySelector("#spoken").textContent !== "" && document.querySelector("#detail h3").textContent !== "naive");
-  // A node by pointer: the canvas is scaled so that the whole tree is in view, the root at its left edge.
+  // By pointer: a drag moves the map, a click at the place of a node chooses it.
+  const looks = () => page.evaluate(() => document.querySelector("#map canvas").toDataURL());
   await page.getByRole("button", { name: "Whole tree" }).click();
+  const map = await page.locator("#map canvas").boundingBox();
+  const settled = async (before) => page.waitForFunction((b) => document.querySelector("#map canvas").toDataURL() !== b, before);
+  let before = await looks();
+  await page.mouse.move(map.x + map.width / 2, map.y + map.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(map.x + map.width / 2 + 60, map.y + map.height / 2 + 10, { steps: 4 });
+  await page.mouse.up();
+  await settled(before);
+  before = await looks();
+  await page.getByRole("button", { name: "Whole tree" }).click();
+  await settled(before);
+  // In view of the whole tree the root stands at its left edge, 20 pixels in.
+  await page.evaluate(() => { document.querySelector("#detail h3").textContent = "?"; });
+  for (let y = 6; y < map.height; y += 12) {
+    await page.mouse.click(map.x + 20, map.y + y);
+    if ((await page.locator("#detail h3").textContent()) === "naive") break;
+  }
+  assert.equal(await page.locator("#detail h3").textContent(), "naive");
   await page.locator("#show-outline").check();
   await page.waitForSelector("#outline [role=treeitem]");
   await page.locator("#outline [role=treeitem]").first().click();
@@ -103,6 +122,27 @@ test("the report of a real run", async () => {
   await dark.screenshot({ path: path.join(artifacts, "report-dark.png"), timeout: PATIENCE });
 });
 
+test("two fingers zoom the map on a small screen", async () => {
+  const context = await browser.newContext({ viewport: { width: 375, height: 800 }, hasTouch: true, isMobile: true, bypassCSP: true });
+  const page = await context.newPage();
+  page.on("pageerror", (e) => faults.push(`touch: ${e.message}`));
+  page.setDefaultTimeout(PATIENCE);
+  await page.goto(pathToFileURL(path.resolve(artifacts, "report.html")).href, { timeout: PATIENCE });
+  await page.waitForSelector("#detail h3");
+  await page.locator("#map").scrollIntoViewIfNeeded();
+  const map = await page.locator("#map canvas").boundingBox();
+  const looks = () => page.evaluate(() => document.querySelector("#map canvas").toDataURL());
+  const client = await context.newCDPSession(page);
+  const at = (d) => [-d, d].map((x, id) => ({ id, x: map.x + map.width / 2 + x, y: map.y + map.height / 2 }));
+  const before = await looks();
+  await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: at(30) });
+  for (const d of [40, 60, 80]) await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: at(d) });
+  await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await page.waitForFunction((b) => document.querySelector("#map canvas").toDataURL() !== b, before);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page itself was not zoomed or widened");
+  await context.close();
+});
+
 test("the dashboard: list, run, compare", async () => {
   const bare = await strict(address);
   await bare.waitForSelector(`a[href="run/${run}/"]`);
@@ -115,6 +155,8 @@ test("the dashboard: list, run, compare", async () => {
   await page.waitForSelector("#detail h3");
   await page.locator("#trials .row[data-of] button").nth(1).click();
   await page.waitForSelector("#detail .diff");
+  // What each line of the best kernel costs is counted beside, and appears when it is known.
+  await page.waitForFunction(() => /share of simdgroup instructions/.test(document.querySelector("#source").textContent));
   await accessible(page);
   await shots(page, "run");
   // From a node to its comparison.

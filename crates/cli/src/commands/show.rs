@@ -42,7 +42,8 @@ pub fn run(args: &ShowArgs, global: &Global, printer: Printer) -> Result<Outcome
 fn ending(view: &RunView) -> Result<Vec<String>> {
     let events = view.events()?;
     // Times against naive and baseline stand in the table.
-    let live = Live { best: String::new(), against: String::new(), ..Live::of(events.iter().map(|e| &e.event), &view.state) };
+    let live =
+        Live { best: String::new(), against: String::new(), ..Live::of(events.iter().map(|e| &e.event), &view.state) };
     let columns = console::Term::stdout().size_checked().map_or(100, |(_, columns)| columns.saturating_sub(1));
     Ok(live.lines(columns.into()).split_off(1))
 }
