@@ -1,5 +1,6 @@
 //! How MLX launches its kernels: template parameters, function constants, grids and arguments of its host code
-//! (ml-explore/mlx 846d1762: `scaled_dot_product_attention.cpp`, `softmax.cpp`). Knows shapes; must not know chips' times.
+//! (ml-explore/mlx 846d1762: `scaled_dot_product_attention.cpp`, `softmax.cpp`; which instantiations exist, by the names in
+//! the wheel's own library, version 0.32.4). Knows shapes; must not know chips' times.
 
 use ksearch_task::{DType, Scope, Value};
 
@@ -202,13 +203,15 @@ fn size(v: i64) -> Argument {
     Argument::Bytes(v.to_le_bytes().to_vec())
 }
 
-/// The matrix kernel: 32 queries a threadgroup, 32 keys a step (16 from head dimension 128 on), four simdgroups.
+/// The matrix kernel: 32 queries a threadgroup, 32 keys a step (16 from head dimension 128 on), four simdgroups, which from
+/// head dimension 256 on are eight that halve the head between them.
 fn steel(s: &Shape) -> Dispatch {
     let (bq, bk) = (32, if s.d < 128 { 32 } else { 16 });
     let t = metal(s.t);
-    let name = format!("steel_attention_{t}_bq{bq}_bk{bk}_bd{}", s.d);
+    let (wm, wn) = (4, if s.d < 256 { 1 } else { 2 });
+    let name = format!("steel_attention_{t}_bq{bq}_bk{bk}_bd{0}_bv{0}_wm{wm}_wn{wn}", s.d);
     let headers = ["utils.h", "steel/attn/kernels/steel_attention.h"];
-    let template = format!("attention, {t}, {bq}, {bk}, {}, 4, 1, {t}, float", s.d);
+    let template = format!("attention, {t}, {bq}, {bk}, {0}, {0}, {wm}, {wn}, {t}, float", s.d);
     let mut params = Vec::new();
     let mut word = |v: i64| params.extend_from_slice(&(v as i32).to_le_bytes());
     let (nq, nk) = ((s.lq + bq - 1) / bq, (s.lk + bk - 1) / bk);
@@ -236,10 +239,11 @@ fn steel(s: &Shape) -> Dispatch {
             (300, "false".into()),
             (301, s.causal.to_string()),
             (302, "false".into()),
+            (303, "false".into()),
         ],
         arguments,
         groups: [nq as u32, s.hq as u32, s.b as u32],
-        threads: [32, 4, 1],
+        threads: [32, wm, wn],
     }
 }
 
