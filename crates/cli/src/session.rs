@@ -58,7 +58,7 @@ impl Session {
     pub fn new(global: &Global, config: &SearchConfig, material: Material) -> Result<Self> {
         let task: Arc<Task> = context::task(&config.task)?;
         let target = context::target(global, &config.target)?;
-        let generator = coder::generator(&task.name);
+        let generator = coder::generator(&task.family);
         let session = Self {
             judge: Judge::new(task, target),
             generator,

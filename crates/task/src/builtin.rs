@@ -9,6 +9,7 @@ use crate::spec::Task;
 /// Embedded files, by path in the repository.
 const FILES: &[(&str, &str)] = &[
     ("tasks/attention.toml", include_str!("../../../tasks/attention.toml")),
+    ("tasks/attention_long.toml", include_str!("../../../tasks/attention_long.toml")),
     ("tasks/conv1d_silu.toml", include_str!("../../../tasks/conv1d_silu.toml")),
     ("tasks/gated_rms_norm.toml", include_str!("../../../tasks/gated_rms_norm.toml")),
     ("tasks/scan_step.toml", include_str!("../../../tasks/scan_step.toml")),
@@ -31,6 +32,12 @@ const FILES: &[(&str, &str)] = &[
 /// Names of the tasks that ship, in alphabetical order.
 pub fn task_names() -> Vec<&'static str> {
     FILES.iter().filter_map(|(path, _)| path.strip_prefix("tasks/")?.strip_suffix(".toml")).collect()
+}
+
+/// Those that are not other tasks with other workloads.
+pub(crate) fn whole_task_names() -> Vec<&'static str> {
+    let whole = |name: &&str| file(&format!("tasks/{name}.toml")).is_some_and(|t| !t.contains("\nextends ="));
+    task_names().into_iter().filter(whole).collect()
 }
 
 /// The text of a file that ships, by its path in the repository.
@@ -83,7 +90,16 @@ mod tests {
 
     #[test]
     fn every_file_loads() {
-        let names = ["attention", "conv1d_silu", "gated_rms_norm", "scan_step", "selective_scan", "softmax", "ssd"];
+        let names = [
+            "attention",
+            "attention_long",
+            "conv1d_silu",
+            "gated_rms_norm",
+            "scan_step",
+            "selective_scan",
+            "softmax",
+            "ssd",
+        ];
         assert_eq!(task_names(), names);
         for name in task_names() {
             let task = task(name).unwrap_or_else(|e| panic!("{e}"));

@@ -138,7 +138,7 @@ fn figure(b: &Baseline, chip: &Chip) -> Figure {
 
 /// MLX's time over the timed search workloads of a task, weighted as a verdict's time is; or why there is none.
 pub fn of_task(task: &Task, chip: &Chip) -> std::result::Result<ksearch_search::Baseline, String> {
-    let operation = Operation::of_task(&task.name).ok_or_else(|| format!("MLX has no kernel for `{}`", task.name))?;
+    let operation = Operation::of_task(&task.family).ok_or_else(|| format!("MLX has no kernel for `{}`", task.name))?;
     let wheel = Wheel::find().map_err(|e: WheelError| e.to_string())?;
     let (mut log_sum, mut weights) = (0.0, 0.0);
     let mut name = String::new();

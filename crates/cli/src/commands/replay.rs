@@ -15,7 +15,10 @@ pub fn run(args: &ReplayArgs, global: &Global, printer: Printer) -> Result<Outco
     let view = RunStore::new(&global.runs).open(&args.run)?;
     let events = view.events()?;
     let config = &view.state.config;
-    let generator = ksearch_search::coder::generator(&view.state.premises.facts.task);
+    // A run of a task file that is gone by now can still be replayed, unless the file only extended a task.
+    let family = crate::context::task(&config.task).map(|t| t.family.clone());
+    let generator =
+        ksearch_search::coder::generator(&family.unwrap_or_else(|_| view.state.premises.facts.task.clone()));
     let replayed = if args.answers {
         replay(&events, None, None)?
     } else {

@@ -49,6 +49,25 @@ struct RawTask {
     workload: Vec<RawWorkload>,
 }
 
+/// What tells an extension from a whole task.
+#[derive(Deserialize)]
+struct RawKindOfFile {
+    extends: Option<String>,
+}
+
+/// A shipped task with other workloads.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawExtension {
+    /// Name of the shipped task; everything but what stands here is its.
+    extends: String,
+    name: String,
+    title: String,
+    #[serde(default)]
+    defaults: IndexMap<String, Expr>,
+    workload: Vec<RawWorkload>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawSymbol {
@@ -223,8 +242,11 @@ pub(super) fn from_text(
     open: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Task, FileError> {
     let toml = TomlFile::new(name, text);
-    let raw: RawTask = toml.parse()?;
-    Loader { toml: &toml, open }.task(raw)
+    let loader = Loader { toml: &toml, open };
+    if toml.parse::<RawKindOfFile>()?.extends.is_some() {
+        return loader.extension(toml.parse()?);
+    }
+    loader.task(toml.parse()?)
 }
 
 struct Loader<'a> {
@@ -233,11 +255,46 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn task(&self, raw: RawTask) -> Result<Task, FileError> {
+    fn name(&self, name: &str) -> Result<(), FileError> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        if !raw.name.starts_with(|c: char| c.is_ascii_lowercase()) || !raw.name.chars().all(good) {
+        if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(good) {
             return Err(self.toml.error(steps!["name"], "a task's name is lower case letters, digits and `_`"));
         }
+        Ok(())
+    }
+
+    fn extension(&self, raw: RawExtension) -> Result<Task, FileError> {
+        self.name(&raw.name)?;
+        // Whole tasks only: an extension of an extension would hide where its workloads come from.
+        let known = crate::builtin::whole_task_names();
+        if !known.contains(&raw.extends.as_str()) {
+            let message = format!("only a shipped task can be extended, by its name: {}", known.join(", "));
+            return Err(self.toml.error(steps!["extends"], message));
+        }
+        let base = crate::builtin::task(&raw.extends)?;
+        let task = Task { name: raw.name, title: raw.title, workloads: Vec::new(), ..base };
+        self.with_workloads(task, &raw.defaults, raw.workload)
+    }
+
+    fn with_workloads(
+        &self,
+        mut task: Task,
+        defaults: &IndexMap<String, Expr>,
+        workloads: Vec<RawWorkload>,
+    ) -> Result<Task, FileError> {
+        if let Some(name) = defaults.keys().find(|k| task.symbol(k).is_none()) {
+            return Err(self.toml.error(steps!["defaults", name], "no such symbol or parameter"));
+        }
+        for (i, workload) in workloads.into_iter().enumerate() {
+            let workload = self.workload(&task, defaults, i, workload)?;
+            task.workloads.push(workload);
+        }
+        self.workload_sets(&task)?;
+        Ok(task)
+    }
+
+    fn task(&self, raw: RawTask) -> Result<Task, FileError> {
+        self.name(&raw.name)?;
         let symbols = self.symbols(&raw)?;
         let mut names: Vec<&str> = symbols.iter().map(|s| s.name.as_str()).collect();
         for (name, expr) in &raw.derived {
@@ -285,7 +342,8 @@ impl Loader<'_> {
         };
         let naive = raw.naive.map(|file| self.candidate(steps!["naive"], &file)).transpose()?;
         let derived = raw.derived.into_iter().collect();
-        let mut task = Task {
+        let task = Task {
+            family: raw.name.clone(),
             name: raw.name,
             title: raw.title,
             description: raw.description.trim().to_owned(),
@@ -300,15 +358,7 @@ impl Loader<'_> {
             metamorphic,
             workloads: Vec::new(),
         };
-        if let Some(name) = raw.defaults.keys().find(|k| task.symbol(k).is_none()) {
-            return Err(self.toml.error(steps!["defaults", name], "no such symbol or parameter"));
-        }
-        for (i, workload) in raw.workload.into_iter().enumerate() {
-            let workload = self.workload(&task, &raw.defaults, i, workload)?;
-            task.workloads.push(workload);
-        }
-        self.workload_sets(&task)?;
-        Ok(task)
+        self.with_workloads(task, &raw.defaults, raw.workload)
     }
 
     fn symbols(&self, raw: &RawTask) -> Result<Vec<Symbol>, FileError> {

@@ -285,6 +285,9 @@ pub enum TaskError {
 pub struct Task {
     /// Identifier, `[a-z][a-z0-9_]*`.
     pub name: String,
+    /// Name of the task that says what is computed: its own, or that of the task whose workloads it replaces. Generators and
+    /// library kernels go by it.
+    pub family: String,
     /// A few words.
     pub title: String,
     /// What it computes, exactly.

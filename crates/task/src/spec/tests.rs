@@ -154,3 +154,28 @@ fn broken_task_files_say_where_and_what() {
     errors.push(Task::parse("s.toml", good, &gone).unwrap_err().to_string());
     insta::assert_snapshot!(errors.join("\n"));
 }
+
+#[test]
+fn an_extension_takes_all_but_workloads_from_a_shipped_task() {
+    let long = builtin::task("attention_long").unwrap();
+    let base = builtin::task("attention").unwrap();
+    assert_eq!((long.name.as_str(), long.family.as_str()), ("attention_long", "attention"));
+    assert_eq!((&long.tensors, &long.reference, &long.naive), (&base.tensors, &base.reference, &base.naive));
+    assert!(long.workloads_of(Set::Search).filter(|w| w.purpose.times()).all(|w| base.workload(&w.label).is_none()));
+    let refused = |text: &str| {
+        let text = format!("name = \"mine\"\ntitle = \"x\"\n{text}");
+        Task::parse("mine.toml", &text, &|_| Err("nothing beside it".into())).unwrap_err().to_string()
+    };
+    let workload = "[[workload]]\nlabel = \"a\"\nset = \"search\"\nkind = \"x\"\nvalues = { Lq = 4, Lk = 4 }\n";
+    insta::assert_snapshot!(
+        [
+            refused("extends = \"attentoin\"\nworkload = []\n"),
+            refused("extends = \"attention_long\"\nworkload = []\n"),
+            refused("extends = \"attention\"\nworkload = []\n"),
+            refused("extends = \"attention\"\nfloor = { flops = \"1\" }\nworkload = []\n"),
+            refused(&format!("extends = \"attention\"\n[defaults]\nE = 3\n{workload}")),
+            refused(&format!("extends = \"attention\"\n{workload}")),
+        ]
+        .join("\n---\n")
+    );
+}
