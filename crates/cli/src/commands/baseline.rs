@@ -1,6 +1,9 @@
 //! `ksearch baseline`: library kernels on the simulator: installs MLX's headers, times its kernels.
 
-use anyhow::{Context as _, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
 use indexmap::IndexMap;
@@ -8,9 +11,11 @@ use ksearch_apple::Chip;
 use ksearch_baseline::mlx::launches;
 use ksearch_baseline::{Baseline, BaselineError, Operation, Wheel, WheelError, time};
 use ksearch_device::sim::sample::Sampling;
+use ksearch_device::{Slot, Slots, Target};
 use ksearch_task::expr::Empty;
-use ksearch_task::spec::Env;
-use ksearch_task::{Expr, Figure, FigureKind, Set, Task};
+use ksearch_task::spec::{Env, Purpose};
+use ksearch_task::tensor::elements;
+use ksearch_task::{Candidate, Expr, Figure, FigureKind, Set, Task, Tensor, Workload};
 use serde_json::json;
 
 use crate::args::{Global, TargetArgs};
@@ -23,7 +28,7 @@ use crate::printer::Printer;
 pub enum BaselineCommand {
     /// Time MLX's own kernel on a simulated chip.
     #[command(
-        after_help = "Without --set, the task's timed search workloads.\n\nExamples:\n  ksearch baseline mlx attention\n  ksearch baseline mlx attention --set Hq=32 --set Hkv=32 --set Lq=4096 --set Lk=4096 --set D=128"
+        after_help = "Without --set, the task's timed search workloads.\n\nExamples:\n  ksearch baseline mlx attention\n  ksearch baseline mlx attention --set Hq=32 --set Hkv=32 --set Lq=4096 --set Lk=4096 --set D=128\n  ksearch baseline mlx attention --task attention_long --against best.metal"
     )]
     Mlx(MlxArgs),
     /// Fetch a library's kernels into the cache.
@@ -46,9 +51,55 @@ pub struct MlxArgs {
     /// One workload, by values of the task's symbols: NAME=VALUE (may be given several times).
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Take the timed workloads of this task, held-out ones too: a shipped task or a file that extends one.
+    #[arg(long, value_name = "TASK", conflicts_with = "set")]
+    pub task: Option<String>,
+    /// Time this kernel on the same workloads and show by how much it is faster.
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
     /// Simulate all threadgroups, however many.
     #[arg(long)]
     pub exact: bool,
+}
+
+/// A kernel that is compared with the library's.
+struct Rival {
+    candidate: Candidate,
+    task: Arc<Task>,
+    target: Arc<dyn Target>,
+}
+
+impl Rival {
+    fn load(file: &Path, task: &Arc<Task>, target: &str, global: &Global) -> Result<Self> {
+        let target = context::target(global, target)?;
+        Ok(Self { candidate: Candidate::load(file)?, task: Arc::clone(task), target })
+    }
+
+    /// Its time; right or wrong is for `ksearch eval` to say.
+    fn time(&self, label: &str, env: &Env) -> Result<Figure> {
+        let failed = |f: ksearch_device::Failure| anyhow!("{label}: {f}");
+        let resolved = self.candidate.resolve(&self.task, env)?;
+        let workload = Workload {
+            label: label.to_owned(),
+            set: Set::Search,
+            purpose: Purpose::Time,
+            kind: String::new(),
+            weight: 1.0,
+            env: env.clone(),
+        };
+        let inputs = self.task.inputs(&workload, 1)?;
+        let mut slots = Slots::new();
+        for info in self.task.tensors_at(env)?.iter().filter(|i| i.present) {
+            let given = inputs.get(&info.name).cloned();
+            let written = given.is_none().then(|| vec![false; elements(&info.shape) * info.dtype.bytes()]);
+            let zeros = || Tensor::from_values(info.dtype, info.shape.clone(), &vec![0.0; elements(&info.shape)]);
+            let tensor = given.unwrap_or_else(zeros);
+            slots.insert(info.name.clone(), Slot { tensor, writable: info.role.is_written(), written });
+        }
+        let mut built = self.target.build(&self.candidate, &resolved).map_err(failed)?;
+        let report = built.run(&mut slots, ksearch_device::Purpose::Measure).map_err(failed)?;
+        Ok(report.profile.context("the target gave no time")?.time)
+    }
 }
 
 /// Runs the command.
@@ -72,9 +123,13 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
         printer.object(&json!({ "operation": args.operation, "target": args.target.target, "workloads": [], "why": why.to_string() }))?;
         return Ok(Outcome::No);
     }
-    let task = context::task(&args.operation)?;
+    let task = context::task(args.task.as_deref().unwrap_or(&args.operation))?;
+    if task.family != args.operation {
+        bail!("--task {}: that is a task of {}, not of {}", task.name, task.family, args.operation);
+    }
     let workloads: Vec<(String, Env)> = if args.set.is_empty() {
-        task.workloads_of(Set::Search).filter(|w| w.purpose.times()).map(|w| (w.label.clone(), w.env.clone())).collect()
+        let chosen = |w: &&Workload| w.purpose.times() && (args.task.is_some() || w.set == Set::Search);
+        task.workloads.iter().filter(chosen).map(|w| (w.label.clone(), w.env.clone())).collect()
     } else {
         let mut given = IndexMap::new();
         for (name, value) in context::pairs(&args.set, "--set", None)? {
@@ -82,18 +137,15 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
         }
         vec![(args.set.join(" "), task.env(&given)?)]
     };
+    let rival = args.against.as_deref().map(|f| Rival::load(f, &task, &args.target.target, global)).transpose()?;
     let wheel = Wheel::find()?;
     let sampling = if args.exact { Sampling::EXACT } else { Sampling::QUICK };
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "workload",
-        "time",
-        "GFLOP/s",
-        "of peak",
-        "bounded by",
-        "sampled",
-        "kernel",
-    ]);
+    let mut ratios = Vec::new();
+    let compared = if rival.is_some() { &["against", "faster by"][..] } else { &[] };
+    table.load_style(presets::NOTHING).set_header(
+        [&["workload", "time"], compared, &["GFLOP/s", "of peak", "bounded by", "sampled", "kernel"]].concat(),
+    );
     let mut objects = Vec::new();
     let mut all = true;
     for (label, env) in &workloads {
@@ -102,20 +154,26 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
                 let figure = figure(&b, &chip);
                 let flops = task.work(env)?.flops;
                 let rate = flops / b.estimate.seconds / 1e9;
-                table.add_row([
-                    label.clone(),
-                    show_figure(&figure),
+                let mut row = vec![label.clone(), show_figure(&figure)];
+                let against = rival.as_ref().map(|r| r.time(label, env)).transpose()?;
+                let ratio = against.as_ref().map(|t| figure.value / t.value);
+                if let (Some(t), Some(r)) = (&against, ratio) {
+                    row.extend([context::show_figure(t), format!("{r:.3}x")]);
+                    ratios.push(r);
+                }
+                row.extend([
                     format!("{rate:.0}"),
                     format!("{:.0}%", rate / chip.peak_gflops() * 100.0),
                     b.estimate.bottleneck.to_string(),
                     format!("{:.1}%", b.estimate.sampled * 100.0),
                     b.name.clone(),
                 ]);
+                table.add_row(row);
                 let terms: IndexMap<_, _> = b.estimate.terms.iter().map(|(t, s)| (t.name(), s * 1e6)).collect();
                 objects.push(json!({
                     "label": label, "name": b.name, "time": figure, "gflops": rate, "bottleneck": b.estimate.bottleneck,
                     "terms_us": terms, "sampled": b.estimate.sampled, "simple_us": b.estimate.simple * 1e6,
-                    "occupancy": b.estimate.occupancy.fraction,
+                    "occupancy": b.estimate.occupancy.fraction, "against": against, "ratio": ratio,
                 }));
             }
             Err(e) => {
@@ -126,7 +184,19 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
         }
     }
     printer.line(table)?;
-    printer.object(&json!({ "operation": args.operation, "target": args.target.target, "workloads": objects }))?;
+    let mean =
+        (!ratios.is_empty()).then(|| (ratios.iter().map(|r: &f64| r.ln()).sum::<f64>() / ratios.len() as f64).exp());
+    if let (Some(mean), Some(file)) = (mean, &args.against) {
+        printer.line(format!(
+            "\n{} is {mean:.3}x as fast (geometric mean over {} workloads, simulated on {})",
+            file.display(),
+            ratios.len(),
+            chip.name
+        ))?;
+    }
+    printer.object(&json!({
+        "operation": args.operation, "target": args.target.target, "workloads": objects, "geometric_mean_ratio": mean,
+    }))?;
     Ok(if all { Outcome::Success } else { Outcome::No })
 }
 

@@ -22,6 +22,8 @@ impl Sampling {
 const FEWEST: u64 = 12;
 /// Stretches of neighbouring threadgroups in a sample.
 const STRETCHES: u64 = 6;
+/// Threadgroups that are run to see what one costs.
+const PROBES: u64 = 5;
 
 /// The threadgroups to run of `total`, when one costs `each` instructions; `None` for all. The sample is stratified:
 /// equal stretches of neighbours, one in each sixth of the grid, at places inside it that follow the golden ratio, so
@@ -44,6 +46,22 @@ pub fn choose(total: u64, each: u64, sampling: Sampling) -> Option<Vec<u64>> {
     Some(out)
 }
 
+/// Threadgroups that show what one costs. Several, at places that no period of the grid is in step with: the first tile of
+/// a causal head, say, has next to nothing to do.
+fn probes(total: u64) -> Vec<u64> {
+    // Steele, Lea and Flood's mixing function (SplitMix64): the same places every time, without any order.
+    let scattered = |i: u64| {
+        let mut z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % total
+    };
+    let mut out: Vec<u64> = (1..=PROBES).map(scattered).collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
 /// Runs a launch, or a sample of it, with all counters. Memory is as the launch (or the sample) leaves it.
 pub fn profile(
     program: &Program,
@@ -56,13 +74,15 @@ pub fn profile(
     let total = launch.group_count();
     let mut launch = launch.clone();
     if sampling != Sampling::EXACT && total > FEWEST {
-        // What one costs is seen on one in the middle of the grid.
-        launch.only = Some(vec![total / 2]);
-        let one = program.run(kernel, &launch, memory, limits, Mode::Fast)?;
-        if !one.faults.is_empty() {
-            return Ok(one);
+        let probes = probes(total);
+        let count = probes.len() as u64;
+        launch.only = Some(probes);
+        let some = program.run(kernel, &launch, memory, limits, Mode::Fast)?;
+        if !some.faults.is_empty() {
+            return Ok(some);
         }
-        launch.only = choose(total, one.counters.instructions.iter().sum(), sampling);
+        let all: u64 = some.counters.instructions.iter().sum();
+        launch.only = choose(total, all.div_ceil(count), sampling);
     }
     program.run(kernel, &launch, memory, limits, Mode::Profile)
 }
@@ -85,6 +105,16 @@ mod tests {
         // However dear a group is, some run.
         assert_eq!(choose(6000, 1 << 40, s).map(|s| s.len()), Some(12));
         assert_eq!(choose(1 << 40, 1, Sampling::EXACT), None);
+    }
+
+    #[test]
+    fn probes_meet_cheap_and_dear_tiles() {
+        for (tiles, heads) in [(128, 8), (32, 8), (64, 32), (16, 4)] {
+            let tiles_met: Vec<u64> = probes(tiles * heads).iter().map(|g| g % tiles).collect();
+            let mean = tiles_met.iter().sum::<u64>() as f64 / tiles_met.len() as f64 / tiles as f64;
+            assert!((0.3..0.75).contains(&mean), "{tiles} x {heads}: {tiles_met:?}");
+        }
+        assert_eq!(probes(1), [0]);
     }
 
     #[test]
