@@ -1,7 +1,7 @@
 //! Turns a linear program into function pointers for one observer and one host instruction set.
 
 use super::cross::{self, operand};
-use super::{Code, Inst, Isa, OpFn, Warp, alu, control, mem, taint};
+use super::{Code, Inst, Isa, OpFn, Warp, alu, atomic, control, mem, taint};
 use crate::lower::linear::{LInst, LOp, Lowered};
 use crate::lower::sir::Op;
 use crate::observe::Observer;
@@ -18,7 +18,7 @@ pub fn assemble<O: Observer>(l: &Lowered, isa: Isa) -> Result<Code, Unassembled>
         block_first: l.blocks.iter().map(|b| b.first).collect(),
         lists: Vec::new(),
         block_cost: l.blocks.iter().map(|b| (b.issue.len() as u32).max(1)).collect(),
-        rules: if O::SANITIZE { l.insts.iter().map(|i| taint::rule::<O>(i, isa)).collect() } else { Vec::new() },
+        rules: if O::SANITIZE { l.insts.iter().map(taint::rule).collect() } else { Vec::new() },
     };
     let mut block = 0u32;
     for (id, i) in l.insts.iter().enumerate() {
@@ -73,11 +73,11 @@ fn one<O: Observer>(i: &LInst, id: u32, block: u32, isa: Isa, code: &mut Code) -
             }
             Op::Rmw(op, m) => {
                 let at = list(code, i.dst.iter().chain(i.args.iter().take(1)).map(|&r| operand(r)));
-                Inst { d: at, ..memory(i, m, 1, false, Some(op), mem::select_atomic::<O>(false), id).ok_or_else(bad)? }
+                Inst { d: at, ..memory(i, m, 1, false, Some(op), atomic::select::<O>(false), id).ok_or_else(bad)? }
             }
             Op::CmpXchg(m) => {
                 let at = list(code, i.dst.iter().chain(i.args.iter().take(2)).map(|&r| operand(r)));
-                Inst { d: at, ..memory(i, m, 2, false, None, mem::select_atomic::<O>(true), id).ok_or_else(bad)? }
+                Inst { d: at, ..memory(i, m, 2, false, None, atomic::select::<O>(true), id).ok_or_else(bad)? }
             }
             Op::Barrier(f) => Inst { x: u64::from(f), ..blank(control::barrier, id) },
             Op::SimdBarrier(f) if O::SANITIZE => Inst { x: u64::from(f), ..blank(simd_barrier::<O>, id) },
@@ -101,6 +101,13 @@ fn one<O: Observer>(i: &LInst, id: u32, block: u32, isa: Isa, code: &mut Code) -
                             out.b = enc(arg(2)?);
                             out.y = i.args.get(3).map_or(0, |&r| enc(r));
                         }
+                    }
+                    if O::SANITIZE
+                        && matches!(op, Op::Shuffle(_))
+                        && let Some(rule) = code.rules.get_mut(id as usize)
+                    {
+                        rule.plain = out.run;
+                        out.run = taint::shuffle::<O>;
                     }
                     return Ok(out);
                 }

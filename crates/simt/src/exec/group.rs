@@ -443,7 +443,7 @@ pub struct Worker {
     threadgroup_init: Option<Aligned>,
     private_init: Option<Aligned>,
     /// Undefined lanes and their origins.
-    shadow: Option<Aligned>,
+    _shadow: Option<Aligned>,
     private_total: usize,
     pub counts: Vec<BlockCount>,
     /// Instructions of the groups so far.
@@ -506,6 +506,8 @@ impl Worker {
                 private,
                 private_bytes: private_bytes as u32,
                 taint: part(shadow.as_ref(), index * frame * 2).cast(),
+                taint_words: if tracked { frame / 4 } else { 0 },
+                tainted: false,
                 origin: part(shadow.as_ref(), index * frame * 2 + frame).cast(),
                 rules: code.rules.as_ptr(),
                 private_init: part(private_init.as_ref(), index * private_bytes * LANES).cast(),
@@ -519,7 +521,7 @@ impl Worker {
             threadgroup,
             threadgroup_init,
             private_init,
-            shadow,
+            _shadow: shadow,
             private_total,
             counts,
             instructions: 0,
@@ -543,9 +545,6 @@ impl Worker {
         if let Some(a) = &mut self.private_init {
             a.clear(self.private_total);
         }
-        if let Some(a) = &mut self.shadow {
-            a.clear(usize::MAX);
-        }
         self.groups += 1;
         self.simdgroups += n as u64;
         env.observer.group_start(env.group_index);
@@ -553,6 +552,11 @@ impl Worker {
         for w in self.warps.iter_mut().take(n) {
             start(w, env.group, launch, size, threads, n);
             w.env = env_ptr;
+            if w.tainted {
+                w.tainted = false;
+                // SAFETY: the shadow has this many words.
+                unsafe { w.taint.write_bytes(0, w.taint_words) }
+            }
         }
         self.turns(env, code, n, limits);
         env.observer.group_end();

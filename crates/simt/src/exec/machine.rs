@@ -191,6 +191,10 @@ pub struct TracedStep {
     pub mask: u32,
     /// Values lane by lane, as bits: results, or what a store writes. One for each element of a vector.
     pub values: Vec<[u64; 32]>,
+    /// The variable whose value each of `values` is, where the compiler says so.
+    pub variables: Vec<Option<String>>,
+    /// Are `values` what a store writes?
+    pub stored: bool,
     /// Bits of a value: 1, 32 or 64.
     pub bits: u32,
 }
@@ -244,7 +248,7 @@ fn step(lowered: &Lowered, o: crate::observe::values::Observed) -> Option<Traced
     let inst = lowered.insts.get(o.point as usize)?;
     let LOp::Op(op) = inst.op else { return None };
     let stored = if let Op::Store(m) = op { usize::from(m.count) } else { 0 };
-    let (regs, values) = if stored > 0 {
+    let (regs, values): (_, Vec<_>) = if stored > 0 {
         (inst.args.as_slice(), o.args.into_iter().take(stored).collect())
     } else {
         (inst.dst.as_slice(), o.results)
@@ -254,7 +258,10 @@ fn step(lowered: &Lowered, o: crate::observe::values::Observed) -> Option<Traced
         Class::B64 => 64,
         Class::B32 | Class::None => 32,
     };
-    Some(TracedStep { pos: lowered.position(inst.pos)?.clone(), what: op.title(), mask: o.mask, values, bits })
+    let name = |k: u32| lowered.variables.get(&(o.point, k)).map(|n| (**n).to_owned());
+    let variables = (0..values.len() as u32).map(name).collect();
+    let pos = lowered.position(inst.pos)?.clone();
+    Some(TracedStep { pos, what: op.title(), mask: o.mask, values, variables, stored: stored > 0, bits })
 }
 
 /// Checks a launch against the limits and the signature; gives the bytes of threadgroup memory.

@@ -3,13 +3,11 @@
 
 use super::cross::SCALAR;
 use super::group::{Env, Use};
-use super::lanes::{Portable, put};
-use super::mem::{
-    ELEMS, Place, addresses, aligned, bits, count_of, done, get_at, lane_value, place, put_at, space_of, span,
-};
-use super::taint;
-use super::{Inst, OpFn, Warp};
-use crate::lower::sir::{Elem, Space};
+use super::lanes::{Simd, put};
+use super::mem::{ELEMS, addresses, bits, count_of, done, lane_value};
+use super::place::{Place, aligned, get_at, place, put_at};
+use super::{Inst, Warp, next, row_checked, taint};
+use crate::lower::sir::Space;
 use crate::observe::race::LaneAccess;
 use crate::observe::{AccessKind, Observer};
 
@@ -89,25 +87,34 @@ pub unsafe fn atomic_taint<O: Observer>(
     }
 }
 
-unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
-    // SAFETY: operands come from the assembler, addresses are checked by `place`.
+/// A load.
+///
+/// # Safety
+/// `i` is an instruction of the code that `w` runs under observer `O`, and the host has instruction set `I`.
+#[inline(always)]
+pub(super) unsafe fn load<O: Observer, I: Simd, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
+    // SAFETY: the caller's.
     unsafe {
         let i = &*i;
+        if (*w).tainted {
+            address_taint::<O>(w, i);
+        }
+        if row_checked::load::<O, I, E>(w, i) { next(i) } else { load_lanes::<O, E>(w, i) }
+    }
+}
+
+/// A load, lane by lane.
+#[cold]
+unsafe fn load_lanes<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *const Inst {
+    // SAFETY: operands come from the assembler, addresses are checked by `place`.
+    unsafe {
         let e = ELEMS[E];
         let n = count_of(i.c);
         let step = e.bytes() as usize;
         let size = step * n;
         let mask = (*w).mask;
-        address_taint::<O>(w, i);
         let list = (*w).lists.add(i.d as usize);
         let scalar = i.c & bits::RESULT_SCALAR != 0;
-        if nothing_to_watch::<O>(w, i, mask) {
-            for k in 0..n {
-                let slot = (*list.add(k) & !SCALAR) / 4;
-                *(*w).taint.add(slot as usize) = 0;
-            }
-            return (rule_of(w, i).plain)(w, i);
-        }
         let addrs = addresses(w, i);
         aligned::<O>(w, i, &addrs);
         let kind = if i.c & bits::ATOMIC != 0 { AccessKind::Atomic } else { AccessKind::Load };
@@ -160,52 +167,37 @@ unsafe fn load<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *co
     }
 }
 
-/// Is an access aligned, in one buffer that this launch cannot write and whose bytes all count as written?
-#[inline(always)]
-unsafe fn nothing_to_watch<O: Observer>(w: *mut Warp, i: &Inst, mask: u32) -> bool {
-    // SAFETY: as `load`.
-    unsafe {
-        if space_of(i.c) != Space::Device || i.c & bits::ATOMIC != 0 {
-            return false;
-        }
-        let Some(s) = span::<Portable>(w, i, mask) else { return false };
-        let env = &*(*w).env.cast::<Env<'_, O>>();
-        let v = env.view(s.lo);
-        if v.contended || !v.written.is_null() {
-            return false;
-        }
-        let low = (1u64 << (i.c >> bits::ALIGN & 31)) - 1;
-        if low == 0 {
-            return true;
-        }
-        let mut all = s.lo;
-        for (l, r) in s.rel.iter().enumerate() {
-            all |= u64::from(r & 0u32.wrapping_sub(mask >> l & 1));
-        }
-        all & low == 0
-    }
-}
-
-unsafe fn rule_of<'a>(w: *mut Warp, i: &Inst) -> &'a taint::Rule {
-    // SAFETY: there is a rule for each instruction of the code that `w` runs.
-    unsafe { &*(*w).rules.add(i.id as usize) }
-}
-
 /// Address within its space.
 fn address_in(space: Space, address: u64) -> u64 {
     if space == Space::Device { address } else { address & 0xffff_ffff }
 }
 
-unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
-    // SAFETY: as `load`.
+/// A store.
+///
+/// # Safety
+/// As [`load`].
+#[inline(always)]
+pub(super) unsafe fn store<O: Observer, I: Simd, const E: usize>(w: *mut Warp, i: *const Inst) -> *const Inst {
+    // SAFETY: the caller's.
     unsafe {
         let i = &*i;
+        if (*w).tainted {
+            address_taint::<O>(w, i);
+        }
+        if row_checked::store::<O, I, E>(w, i) { next(i) } else { store_lanes::<O, E>(w, i) }
+    }
+}
+
+/// A store, lane by lane.
+#[cold]
+unsafe fn store_lanes<O: Observer, const E: usize>(w: *mut Warp, i: &Inst) -> *const Inst {
+    // SAFETY: as `load_lanes`.
+    unsafe {
         let e = ELEMS[E];
         let n = count_of(i.c);
         let step = e.bytes() as usize;
         let size = step * n;
         let mask = (*w).mask;
-        address_taint::<O>(w, i);
         let addrs = addresses(w, i);
         aligned::<O>(w, i, &addrs);
         let list = (*w).lists.add(i.d as usize);
@@ -254,29 +246,5 @@ unsafe fn store<O: Observer, const E: usize>(w: *mut Warp, i: *const Inst) -> *c
         }
         drain::<O>(w);
         done::<O>(w, i)
-    }
-}
-
-/// The function of a load.
-pub fn select_load<O: Observer>(e: Elem) -> OpFn {
-    match e {
-        Elem::U8 => load::<O, 0>,
-        Elem::U16 => load::<O, 1>,
-        Elem::F16 => load::<O, 2>,
-        Elem::Bf16 => load::<O, 3>,
-        Elem::B32 => load::<O, 4>,
-        Elem::B64 => load::<O, 5>,
-    }
-}
-
-/// The function of a store.
-pub fn select_store<O: Observer>(e: Elem) -> OpFn {
-    match e {
-        Elem::U8 => store::<O, 0>,
-        Elem::U16 => store::<O, 1>,
-        Elem::F16 => store::<O, 2>,
-        Elem::Bf16 => store::<O, 3>,
-        Elem::B32 => store::<O, 4>,
-        Elem::B64 => store::<O, 5>,
     }
 }

@@ -11,6 +11,7 @@
 
 mod alu;
 mod assemble;
+mod atomic;
 mod buffer;
 mod control;
 mod cross;
@@ -19,6 +20,10 @@ mod lanes;
 mod machine;
 mod mem;
 mod mem_checked;
+mod place;
+mod plain;
+mod row_checked;
+mod span;
 mod taint;
 
 pub use machine::{LaunchError, LoadError, Program, RunError, Traced, TracedStep};
@@ -171,6 +176,10 @@ pub struct Warp {
     pub private_bytes: u32,
     /// Undefined lanes by frame word; null where nothing tracks them.
     pub taint: *mut u32,
+    /// Words of `taint`.
+    pub taint_words: usize,
+    /// May any of `taint` be set?
+    pub tainted: bool,
     /// Instruction that an undefined value comes from, by frame word.
     pub origin: *mut u32,
     /// How undefined values move, by instruction.
@@ -218,6 +227,9 @@ pub unsafe fn run(w: *mut Warp) {
     }
 }
 
+/// Instructions between two looks at whether any register is still undefined.
+const LOOK_AGAIN: u32 = 1 << 14;
+
 /// Runs a simdgroup until it stops, tracking undefined values.
 ///
 /// # Safety
@@ -227,11 +239,22 @@ pub unsafe fn run_tracked<O: crate::observe::Observer>(w: *mut Warp, rules: &[ta
     unsafe {
         let mut pc = (*w).resume;
         (*w).stop = Stop::Running;
+        let mut left = LOOK_AGAIN;
         while !pc.is_null() {
+            if !(*w).tainted {
+                // Instructions that can make an undefined value say so themselves.
+                pc = ((*pc).run)(w, pc);
+                continue;
+            }
             if let Some(r) = rules.get((*pc).id as usize) {
                 taint::step::<O>(w, r, pc);
             }
             pc = ((*pc).run)(w, pc);
+            left -= 1;
+            if left == 0 {
+                left = LOOK_AGAIN;
+                taint::look_again(w, (*w).taint_words);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::cross::{self, fragment};
 use super::group::{Env, Problem, Use};
-use super::{Inst, Isa, LANES, OpFn, Warp, control, mem};
+use super::{Inst, LANES, OpFn, Warp, control};
 use crate::lower::linear::{LInst, LOp};
 use crate::lower::sir::{Class, Op, ReduceOp};
 use crate::observe::Observer;
@@ -43,12 +43,12 @@ pub struct Rule {
     n_args: u8,
     /// The result is one scalar.
     uniform: bool,
-    /// For a load: the function that does it when there is nothing to watch.
+    /// For a shuffle: the function that does it.
     pub plain: OpFn,
 }
 
 /// The rule of a linear instruction.
-pub fn rule<O: Observer>(i: &LInst, isa: Isa) -> Rule {
+pub fn rule(i: &LInst) -> Rule {
     let mut args = [0u32; 6];
     for (a, r) in args.iter_mut().zip(&i.args) {
         *a = r.off / 4;
@@ -77,11 +77,7 @@ pub fn rule<O: Observer>(i: &LInst, isa: Isa) -> Rule {
         _ => Kind::None,
     };
     let uniform = i.dst.first().is_some_and(|d| d.uniform && d.class != Class::None);
-    let plain = match i.op {
-        LOp::Op(Op::Load(m)) => mem::select_plain_load::<O>(m.elem, isa),
-        _ => control::nothing,
-    };
-    Rule { kind, dst, args, n_args: i.args.len().min(6) as u8, uniform, plain }
+    Rule { kind, dst, args, n_args: i.args.len().min(6) as u8, uniform, plain: control::nothing }
 }
 
 fn reduce(op: ReduceOp, width: u8) -> Kind {
@@ -119,6 +115,7 @@ pub unsafe fn set(w: *mut Warp, slot: u32, lanes: u32, from: u32) {
     unsafe {
         *(*w).taint.add(slot as usize) = lanes;
         if lanes != 0 {
+            (*w).tainted = true;
             *(*w).origin.add(slot as usize) = from;
         }
     }
@@ -151,7 +148,7 @@ pub unsafe fn step<O: Observer>(w: *mut Warp, r: &Rule, i: *const Inst) {
     // SAFETY: slots come from the program.
     unsafe {
         match r.kind {
-            Kind::None => {}
+            Kind::None | Kind::Shuffle => {}
             Kind::Clear => set(w, r.dst[0], 0, 0),
             Kind::Merge => {
                 let mut t = 0;
@@ -272,6 +269,33 @@ unsafe fn special<O: Observer>(w: *mut Warp, r: &Rule, i: *const Inst) {
         };
         let from = if t == 0 { 0 } else { first_origin(w, r) };
         set(w, r.dst[0], t, from);
+    }
+}
+
+/// A shuffle: it reads lanes that may be asleep, so it has to be looked at even where all registers are defined.
+///
+/// # Safety
+/// As [`step`]; `plain` of its rule must be what carries it out.
+pub unsafe fn shuffle<O: Observer>(w: *mut Warp, i: *const Inst) -> *const Inst {
+    // SAFETY: there is a rule for each instruction of the code that `w` runs.
+    unsafe {
+        let r = &*(*w).rules.add((*i).id as usize);
+        if (*w).tainted || (*w).mask != u32::MAX {
+            special::<O>(w, r, i);
+        }
+        (r.plain)(w, i)
+    }
+}
+
+/// Are all registers defined after all?
+///
+/// # Safety
+/// As [`get`]; `words` is the length of the shadow.
+pub unsafe fn look_again(w: *mut Warp, words: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        let all = std::slice::from_raw_parts((*w).taint, words);
+        (*w).tainted = all.iter().any(|&t| t != 0);
     }
 }
 

@@ -197,6 +197,7 @@ impl<'m> Builder<'m> {
         self.fill_phis(&mut fr)?;
         self.stack.pop();
         self.call_pos = saved;
+        self.name_values(&fr);
         let Some((cont, rets)) = fr.returns else { return Ok(Val::new()) };
         self.mk.cur = cont;
         let mut kinds = Vec::new();
@@ -245,6 +246,24 @@ impl<'m> Builder<'m> {
             self.inst(fr, b, inst).map_err(|e| e.at(pos))?;
         }
         Ok(())
+    }
+
+    /// Gives values the names of the variables that hold them.
+    fn name_values(&mut self, fr: &Frame<'m>) {
+        for (local, name) in &fr.func.variables {
+            let Some(Some(values)) = fr.vals.get(*local as usize) else { continue };
+            for (k, &v) in values.iter().enumerate() {
+                if self.mk.f.const_of(v).is_some() {
+                    continue;
+                }
+                let name = match (values.len(), k) {
+                    (1, _) => Arc::clone(name),
+                    (2..=4, 0..4) => Arc::from(format!("{name}.{}", ["x", "y", "z", "w"][k])),
+                    _ => Arc::from(format!("{name}[{k}]")),
+                };
+                self.mk.f.variables.insert(v, name);
+            }
+        }
     }
 
     fn fill_phis(&mut self, fr: &mut Frame<'m>) -> Result<(), LowerError> {

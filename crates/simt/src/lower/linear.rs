@@ -90,6 +90,8 @@ pub struct Lowered {
     pub init: Vec<(u32, u64, Class)>,
     /// Source positions.
     pub positions: Vec<SourcePos>,
+    /// Names of the user's variables, by instruction and number of the result (for a store: of the value it writes).
+    pub variables: FxHashMap<(u32, u32), Arc<str>>,
     /// Threadgroup memory declared by the kernel, bytes.
     pub static_threadgroup: u32,
     /// Private memory per thread, bytes.
@@ -134,7 +136,7 @@ impl Lowered {
         for i in &self.insts {
             let LOp::Op(Op::Load(m) | Op::Store(m) | Op::Rmw(_, m) | Op::CmpXchg(m)) = i.op else { continue };
             let bytes = m.elem.bytes().min(4);
-            if m.space != Space::Device {
+            if matches!(m.space, Space::Threadgroup | Space::Generic) {
                 t = t.min(bytes);
             }
             if matches!(m.space, Space::Device | Space::Generic) {
@@ -467,6 +469,7 @@ impl Linear<'_> {
             frame_bytes: 0,
             init,
             positions: f.positions.clone(),
+            variables: FxHashMap::default(),
             static_threadgroup: f.static_threadgroup,
             private_bytes: f.private_bytes,
             constants: f.constants.clone(),
@@ -521,6 +524,22 @@ impl Linear<'_> {
                     dst.push(reg(v));
                 }
                 let args = node.args.iter().map(|&a| reg(a)).collect();
+                if !f.variables.is_empty() {
+                    let at = insts.len() as u32;
+                    let values: SmallVec<[(usize, V); 4]> = match node.op {
+                        Op::Store(m) => node.args.iter().copied().take(usize::from(m.count)).enumerate().collect(),
+                        _ if count > 0 => parts
+                            .get(&v)
+                            .map(|p| p.iter().map(|x| (usize::from(x.0), x.1)).collect())
+                            .unwrap_or_default(),
+                        _ => SmallVec::from_slice(&[(0, v)]),
+                    };
+                    for (k, v) in values {
+                        if let Some(name) = f.variables.get(&v) {
+                            out.variables.insert((at, k as u32), Arc::clone(name));
+                        }
+                    }
+                }
                 if node.op.mem(node.args.len()).is_some() {
                     points.insert(v, insts.len() as u32);
                 }

@@ -5,6 +5,9 @@
 //! as the binary32 value they stand for, so that widening them is no operation at all. Pointers to `device` and
 //! `constant` memory are 64-bit addresses, pointers to `threadgroup` and private memory 32-bit offsets.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub use crate::counters::InstrClass;
@@ -505,6 +508,8 @@ pub struct Func {
     pub private_bytes: u32,
     /// Contents of the constant globals.
     pub constants: Vec<u8>,
+    /// Names of the user's variables by value.
+    pub variables: FxHashMap<V, Arc<str>>,
     /// Per parameter: does it point to the `constant` space?
     pub constant_params: Vec<bool>,
 }

@@ -13,9 +13,12 @@ pub struct Lines {
     words: FxHashMap<u64, Word>,
     /// Words the group has touched.
     touched: Vec<u64>,
-    /// The word used last, kept out of the map.
-    cache: Option<(u64, Word)>,
+    /// Words used last, kept out of the map: each at the place that its number has there.
+    near: [Option<(u64, Word)>; NEAR],
 }
+
+/// Words kept out of the map.
+const NEAR: usize = 8;
 
 /// 64 lines: bits of loads and stores.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,26 +28,12 @@ struct Word {
 }
 
 impl Lines {
-    /// Adds the lines from `first` to `last` in direction `k`: 0 for loads, 1 for stores.
+    /// Adds lines in direction `k`, 0 for loads, 1 for stores: bits of a word of 64 lines.
     #[inline]
-    pub fn add_many(&mut self, k: usize, first: u64, last: u64) {
-        let mut at = first;
-        loop {
-            let word = at >> 6;
-            let end = last.min(word << 6 | 63);
-            let n = end - at + 1;
-            let bits = if n == 64 { u64::MAX } else { ((1u64 << n) - 1) << (at & 63) };
-            self.set(k, word, bits);
-            if end == last {
-                return;
-            }
-            at = end + 1;
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, k: usize, word: u64, bits: u64) {
-        let mut p = match self.cache {
+    pub fn add(&mut self, k: usize, word: u64, bits: u64) {
+        // Buffers start at the same numbers.
+        let near = &mut self.near[(word ^ word >> 27) as usize % NEAR];
+        let mut p = match *near {
             Some((at, p)) if at == word => p,
             old => {
                 if let Some((at, p)) = old {
@@ -57,12 +46,12 @@ impl Lines {
             self.touched.push(word);
         }
         p.group[k] |= bits;
-        self.cache = Some((word, p));
+        *near = Some((word, p));
     }
 
     /// The group is done: its lines join those of all; gives its words with the bits of loads and of stores.
     pub fn end_group(&mut self) -> Vec<(u64, u64, u64)> {
-        if let Some((at, p)) = self.cache.take() {
+        for (at, p) in self.near.iter_mut().filter_map(Option::take) {
             self.words.insert(at, p);
         }
         let mut out = Vec::with_capacity(self.touched.len());
@@ -109,15 +98,16 @@ mod tests {
     #[test]
     fn counts_lines_once_a_group_and_once_in_all() {
         let mut l = Lines::default();
-        l.add_many(0, 3, 3);
-        l.add_many(0, 60, 70);
-        l.add_many(0, 65, 65);
-        l.add_many(1, 65, 66);
+        l.add(0, 0, 1 << 3 | 0xf << 60);
+        l.add(0, 1, 0x7f);
+        l.add(0, 1, 0x2);
+        l.add(1, 1, 0x6);
         assert_eq!(count(&l.end_group()), [12, 2]);
-        l.add_many(0, 0, 127);
+        l.add(0, 0, u64::MAX);
+        l.add(0, 1, u64::MAX);
         assert_eq!(count(&l.end_group()), [128, 0]);
         let mut m = Lines::default();
-        m.add_many(0, 1000, 1000);
+        m.add(0, 1000 / 64, 1 << (1000 % 64));
         m.end_group();
         l.merge(m);
         assert_eq!(l.total(), [129, 2]);

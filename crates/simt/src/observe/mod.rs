@@ -13,7 +13,7 @@ pub mod values;
 pub use profile::{PointTraffic, Profile};
 pub use sanitize::Sanitize;
 
-use race::{LaneAccess, Race};
+use race::{LaneAccess, Race, Row};
 
 use crate::lower::sir::Space;
 
@@ -114,6 +114,11 @@ pub trait Observer: Findings + Send + Default {
     fn access(&mut self, event: &MemEvent<'_>);
     /// One lane's access, just before it takes place; told only where [`Self::SANITIZE`] is set.
     fn lane(&mut self, _space: Space, _access: &LaneAccess<'_>) {}
+    /// A simdgroup's load or store, just before it takes place, where nothing else is amiss with it; told only where
+    /// [`Self::SANITIZE`] is set. `false` asks for it lane by lane.
+    fn row(&mut self, _space: Space, _row: &Row<'_>) -> bool {
+        true
+    }
     /// All threads of the group met at a barrier with these `mem_flags`.
     fn barrier(&mut self, _flags: u32) {}
     /// The lanes of a simdgroup met.
@@ -130,6 +135,10 @@ pub trait Observer: Findings + Send + Default {
 
 /// What an observer has found.
 pub trait Findings {
+    /// Is there anything to take?
+    fn any(&self) -> bool {
+        false
+    }
     /// The next race.
     fn race(&mut self) -> Option<(Space, Race)> {
         None

@@ -71,7 +71,9 @@ pub struct Profile {
 
 /// Distinct values of a small list, which is sorted on the way.
 fn distinct(list: &mut [u64]) -> usize {
-    list.sort_unstable();
+    if !list.is_sorted() {
+        list.sort_unstable();
+    }
     let mut n = 0;
     let mut last = None;
     for &x in list.iter() {
@@ -101,15 +103,34 @@ impl Profile {
         &mut self.points[i]
     }
 
-    /// Lines from `first` to `last` are touched by `e`.
+    /// The lines that an access touches, ascending.
     #[inline]
-    fn touch(&mut self, e: &MemEvent<'_>, first: u64, last: u64) {
-        for &k in directions(e) {
-            self.lines.add_many(k, first, last);
+    fn touch(&mut self, e: &MemEvent<'_>, lines: impl Iterator<Item = u64>) -> u64 {
+        let mut reuse = [0u32; CLASSES];
+        let (mut word, mut bits) = (0, 0u64);
+        let mut count = 0;
+        for line in lines {
+            if line >> 6 != word {
+                self.add(e, word, bits);
+                (word, bits) = (line >> 6, 0);
+            }
+            bits |= 1 << (line & 63);
+            reuse[self.reuse.touch(line)] += 1;
+            count += 1;
         }
-        for line in first..=last {
-            let class = self.reuse.touch(line);
-            self.point(e.point).reuse[class] += 1;
+        self.add(e, word, bits);
+        for (sum, n) in self.point(e.point).reuse.iter_mut().zip(reuse) {
+            *sum += u64::from(n);
+        }
+        count
+    }
+
+    #[inline]
+    fn add(&mut self, e: &MemEvent<'_>, word: u64, bits: u64) {
+        if bits != 0 {
+            for &k in directions(e) {
+                self.lines.add(k, word, bits);
+            }
         }
     }
 
@@ -136,14 +157,15 @@ impl Profile {
             sectors = u64::from(bits.count_ones());
             // Both sectors of a line count as its first.
             let mut pairs = (bits | bits >> 1) & 0x5555_5555_5555_5555;
-            lines = u64::from(pairs.count_ones());
             let base = origin >> 1;
-            while pairs != 0 {
-                let lo = pairs.trailing_zeros();
-                let line = base + u64::from(lo / 2);
-                self.touch(e, line, line);
-                pairs &= pairs - 1;
-            }
+            lines = self.touch(
+                e,
+                std::iter::from_fn(|| {
+                    let lo = (pairs != 0).then(|| pairs.trailing_zeros())?;
+                    pairs &= pairs - 1;
+                    Some(base + u64::from(lo / 2))
+                }),
+            );
         } else {
             let mut list = [0u64; 64];
             let mut n = 0;
@@ -155,16 +177,14 @@ impl Profile {
             }
             let list = &mut list[..n];
             sectors = distinct(list) as u64;
-            let (mut count, mut before) = (0, None);
-            for &x in list.iter() {
-                let line = x >> (LINE - SECTOR);
-                if before != Some(line) {
-                    before = Some(line);
-                    count += 1;
-                    self.touch(e, line, line);
-                }
-            }
-            lines = count;
+            let mut before = None;
+            lines = self.touch(
+                e,
+                list.iter().filter_map(|x| {
+                    let line = Some(x >> (LINE - SECTOR));
+                    (before != line).then(|| before = line).and(line)
+                }),
+            );
         }
         for &k in directions(e) {
             self.device_bytes[k] += bytes;
@@ -186,15 +206,11 @@ impl Profile {
         let (first, last) = (e.base >> 2, e.last >> 2);
         let row = |w: u64| PRIVATE | u64::from(e.simdgroup) << 32 | w;
         let mut lines = 0;
+        let mut reuse = [0u32; CLASSES];
         let mut touch = |from: u64| {
             for w in from..from + words {
-                let class = self.reuse.touch(row(w));
+                reuse[self.reuse.touch(row(w))] += 1;
                 lines += 1;
-                let i = e.point as usize;
-                if i >= self.points.len() {
-                    self.points.resize(i + 1, PointTraffic::default());
-                }
-                self.points[i].reuse[class] += 1;
             }
         };
         if first == last {
@@ -221,6 +237,9 @@ impl Profile {
         p.bytes += u64::from(e.mask.count_ones()) * u64::from(e.bytes);
         p.units += lines;
         p.sectors += lines * 2;
+        for (sum, n) in p.reuse.iter_mut().zip(reuse) {
+            *sum += u64::from(n);
+        }
     }
 
     fn same_address(&mut self, e: &MemEvent<'_>) {

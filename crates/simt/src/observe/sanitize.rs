@@ -1,7 +1,7 @@
 //! The sanitizers' observer: races in threadgroup and device memory. (Bounds, initialisation, alignment and barriers are
 //! checked by the machine itself, which knows registers.) Knows addresses and synchronisation.
 
-use super::race::{LaneAccess, Race, Races};
+use super::race::{LaneAccess, Race, Races, Row};
 use super::{AccessKind, Findings, MemEvent, Observer};
 use crate::lower::sir::Space;
 
@@ -55,6 +55,11 @@ impl Observer for Sanitize {
         }
     }
 
+    #[inline]
+    fn row(&mut self, space: Space, row: &Row<'_>) -> bool {
+        self.space(space).is_none_or(|r| r.row(row))
+    }
+
     fn barrier(&mut self, flags: u32) {
         if flags & THREADGROUP != 0 {
             self.threadgroup.barrier();
@@ -84,6 +89,11 @@ impl Observer for Sanitize {
 }
 
 impl Findings for Sanitize {
+    #[inline]
+    fn any(&self) -> bool {
+        self.threadgroup.any() || self.device.any()
+    }
+
     fn race(&mut self) -> Option<(Space, Race)> {
         if let Some(r) = self.threadgroup.take() {
             return Some((Space::Threadgroup, r));

@@ -1,5 +1,7 @@
-//! Reads the debug metadata that positions need: `DILocation`, the scopes it points to, `DIFile`. Knows nothing else of
-//! the module.
+//! Reads the debug metadata that positions and names of variables need: `DILocation`, the scopes it points to, `DIFile`,
+//! `DILocalVariable`. Knows nothing else of the module.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +17,12 @@ pub struct DebugInfo {
     pub by_id: FxHashMap<u32, LocId>,
     /// Files.
     pub files: Vec<String>,
+    /// Names of the user's variables by metadata number.
+    pub variables: FxHashMap<u32, Arc<str>>,
 }
+
+/// File that the front end gives to its own library: variables there are not the user's.
+const LIBRARY: &str = "library";
 
 /// Value of `key: value` in the fields of a specialised node.
 fn field<'a>(body: &'a str, key: &str) -> Option<&'a str> {
@@ -47,6 +54,7 @@ pub fn read(lines: &[(u32, &str)]) -> DebugInfo {
     // Scope: its own file and its parent.
     let mut scopes: FxHashMap<u32, (Option<u32>, Option<u32>)> = FxHashMap::default();
     let mut raw = Vec::new();
+    let mut variables = Vec::new();
     for &(id, line) in lines {
         let line = line.strip_prefix("distinct ").unwrap_or(line);
         let Some((kind, body)) = line.strip_prefix('!').and_then(|l| l.split_once('(')) else { continue };
@@ -65,12 +73,19 @@ pub fn read(lines: &[(u32, &str)]) -> DebugInfo {
                 out.by_id.insert(id, raw.len() as u32);
                 raw.push((num("line"), num("column"), rf("scope"), rf("inlinedAt")));
             }
+            "DILocalVariable" => {
+                let file = field(body, "file").and_then(reference);
+                variables.extend(field(body, "name").zip(file).map(|(name, file)| (id, name, file)));
+            }
             k if k.starts_with("DI") => {
                 scopes.insert(id, (field(body, "file").and_then(reference), field(body, "scope").and_then(reference)));
             }
             _ => {}
         }
     }
+    let library = names.get(LIBRARY);
+    variables.retain(|v| files.get(&v.2).is_some_and(|f| Some(f) != library));
+    out.variables = variables.into_iter().map(|(id, name, _)| (id, Arc::from(name))).collect();
     for (line, column, scope, at) in raw {
         let mut file = None;
         let mut s = scope;

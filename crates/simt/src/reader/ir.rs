@@ -300,6 +300,8 @@ pub struct Function {
     pub blocks: Vec<Block>,
     /// Number of locals.
     pub locals: u32,
+    /// Locals with the user's variables whose values they are, where debug information says so.
+    pub variables: Vec<(u32, Arc<str>)>,
 }
 
 /// A global variable.

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::ReadError;
 use super::cursor::Cursor;
+use super::debug::DebugInfo;
 use super::ir::{
     Block, CallArg, Callee, Const, FloatPred, Function, Inst, InstKind, IntPred, Param, RmwOp, Type, Value,
 };
@@ -17,13 +18,44 @@ pub struct FnParser<'a> {
     locals: FxHashMap<String, u32>,
     blocks: FxHashMap<String, u32>,
     next_number: u32,
-    locs: &'a FxHashMap<u32, u32>,
+    info: &'a DebugInfo,
+    /// Locals with the variables whose values they are.
+    variables: Vec<(u32, Arc<str>)>,
 }
 
 impl<'a> FnParser<'a> {
     /// An empty name table.
-    pub fn new(locs: &'a FxHashMap<u32, u32>) -> Self {
-        Self { locals: FxHashMap::default(), blocks: FxHashMap::default(), next_number: 0, locs }
+    pub fn new(info: &'a DebugInfo) -> Self {
+        Self { locals: FxHashMap::default(), blocks: FxHashMap::default(), next_number: 0, info, variables: Vec::new() }
+    }
+
+    /// `(float %x, !12, !DIExpression(), !13)`, which is left unread: the local is the value of that variable. A value
+    /// that is no local, or only a part of the variable, is passed over.
+    pub fn debug_value(&mut self, c: &Cursor<'_>) {
+        // Types have few tokens.
+        let mut depth = 0;
+        let comma = (0..32).find(|&k| {
+            match c.peek_at(k) {
+                Some(Tok::Punct(b'(' | b'<' | b'{' | b'[')) => depth += 1,
+                Some(Tok::Punct(b')' | b'>' | b'}' | b']')) => depth -= 1,
+                Some(Tok::Punct(b',')) => return depth == 1,
+                _ => {}
+            }
+            false
+        });
+        let Some(comma) = comma.filter(|k| *k > 0) else { return };
+        let metadata = |k: usize| usize::from(matches!(c.peek_at(k), Some(Tok::Word("metadata"))));
+        let id = comma + 1 + metadata(comma + 1);
+        let expression = id + 2 + metadata(id + 2);
+        let whole = c.peek_at(expression) == Some(Tok::Meta("DIExpression"))
+            && c.peek_at(expression + 2) == Some(Tok::Punct(b')'));
+        if let (true, Some(Tok::Local(n)), Some(Tok::Meta(id))) = (whole, c.peek_at(comma - 1), c.peek_at(id))
+            && let Some(name) = id.parse().ok().and_then(|id: u32| self.info.variables.get(&id))
+        {
+            let name = Arc::clone(name);
+            let local = self.local(n);
+            self.variables.push((local, name));
+        }
     }
 
     /// Index of a local by name.
@@ -84,7 +116,7 @@ impl<'a> FnParser<'a> {
         if out.len() != n || out.is_empty() {
             return c.err(format!("@{name} branches to a block that does not exist"));
         }
-        Ok(Function { name, ret, params, blocks: out, locals: self.locals.len() as u32 })
+        Ok(Function { name, ret, params, blocks: out, locals: self.locals.len() as u32, variables: self.variables })
     }
 
     fn value(&mut self, c: &mut Cursor<'_>, ty: &Type) -> Result<Value, ReadError> {
@@ -146,7 +178,7 @@ impl<'a> FnParser<'a> {
                         if n.starts_with("DI") {
                             c.skip_group()?;
                         } else {
-                            loc = n.parse().ok().and_then(|n: u32| self.locs.get(&n).copied());
+                            loc = n.parse().ok().and_then(|n: u32| self.info.by_id.get(&n).copied());
                         }
                     }
                 }
@@ -440,6 +472,9 @@ impl<'a> FnParser<'a> {
             }
             t => return c.err(format!("expected a function, found {t:?}")),
         };
+        if matches!(&callee, Callee::Direct(n) if &**n == "llvm.dbg.value") {
+            self.debug_value(c);
+        }
         c.expect(b'(')?;
         let mut args = Vec::new();
         if !c.eat_punct(b')') {

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use super::ReadError;
 use super::cursor::Cursor;
-use super::debug;
+use super::debug::{self, DebugInfo};
 use super::ir::{Block, Function, Global, Module, Param, Type};
 use super::lexer::{Tok, lex};
 use super::parse_const::constant;
@@ -20,19 +18,23 @@ use super::parse_inst::FnParser;
 /// ```
 pub fn read(text: &str) -> Result<Module, ReadError> {
     let lexed = lex(text)?;
-    let info = debug::read(&lexed.metadata);
-    let mut m = Module { locations: info.locations, files: info.files, ..Module::default() };
+    let mut info = debug::read(&lexed.metadata);
+    let mut m = Module {
+        locations: std::mem::take(&mut info.locations),
+        files: std::mem::take(&mut info.files),
+        ..Module::default()
+    };
     let mut c = Cursor::new(&lexed);
     while let Some(t) = c.peek() {
         match t {
             Tok::Word("define") => {
                 c.skip();
-                let f = function(&mut c, &info.by_id)?;
+                let f = function(&mut c, &info)?;
                 m.functions.push(f);
             }
             Tok::Word("declare") => {
                 c.skip();
-                header(&mut c, &mut FnParser::new(&info.by_id))?;
+                header(&mut c, &mut FnParser::new(&info))?;
             }
             Tok::Word("source_filename") => skip_n(&mut c, 3),
             Tok::Word("target") => skip_n(&mut c, 4),
@@ -176,8 +178,8 @@ fn header(c: &mut Cursor<'_>, f: &mut FnParser<'_>) -> Result<(Arc<str>, Type, V
     Ok((name, ret, params))
 }
 
-fn function(c: &mut Cursor<'_>, locs: &FxHashMap<u32, u32>) -> Result<Function, ReadError> {
-    let mut f = FnParser::new(locs);
+fn function(c: &mut Cursor<'_>, info: &DebugInfo) -> Result<Function, ReadError> {
+    let mut f = FnParser::new(info);
     let (name, ret, params) = header(c, &mut f)?;
     c.expect(b'{')?;
     let mut blocks: Vec<Option<Block>> = Vec::new();
@@ -208,9 +210,12 @@ fn function(c: &mut Cursor<'_>, locs: &FxHashMap<u32, u32>) -> Result<Function, 
                         c.skip();
                     }
                 }
-                Some(Tok::Hash(_)) => {
+                Some(Tok::Hash(record)) => {
                     // Debug records: `#dbg_value(…)`.
                     c.skip();
+                    if record == "dbg_value" {
+                        f.debug_value(c);
+                    }
                     c.skip_group()?;
                 }
                 None => return c.err("function body does not end"),
