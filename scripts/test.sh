@@ -13,6 +13,7 @@ if [ $# = 0 ]; then
   KSEARCH=$(realpath "${CARGO_TARGET_DIR:-target}/debug/ksearch")
   export KSEARCH
   scripts/mlx/check.sh "$KSEARCH" || { [ $? = 3 ] && unchecked="exported modules inside MLX"; } || status=1
+  scripts/check-macos.sh || { [ $? = 3 ] && unchecked="${unchecked:+$unchecked; }types of what is compiled on macOS only"; } || status=1
   scripts/browser.sh || { [ $? = 3 ] && unchecked="${unchecked:+$unchecked; }report and dashboard in a browser"; } || status=1
 fi
 if cargo nextest --version >/dev/null 2>&1; then

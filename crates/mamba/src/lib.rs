@@ -10,6 +10,7 @@ pub mod cuda;
 pub mod engine;
 pub mod error;
 pub mod generate;
+pub mod metal;
 pub mod peer;
 pub mod random;
 pub mod tokenizer;

@@ -57,6 +57,10 @@ pub enum Backend {
     Cpu,
     /// An NVIDIA GPU.
     Cuda,
+    /// A Mac's GPU.
+    Metal,
+    /// The Metal kernels in the simulator: to check them, on small models.
+    Sim,
 }
 
 /// `ksearch mamba generate`.

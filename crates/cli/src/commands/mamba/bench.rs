@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use comfy_table::{Table, presets};
 use ksearch_mamba::bench::{Case, Contestant, Own, Samples};
 use ksearch_mamba::cpu::Limits;
+use ksearch_mamba::metal::Gpu;
 use ksearch_mamba::peer::{Launch, PEERS, Peer};
 use ksearch_mamba::random::tokens;
 use ksearch_mamba::{Config, Engine as _, bench};
@@ -42,6 +43,12 @@ pub fn run(args: &BenchArgs, printer: Printer) -> Result<Outcome> {
                 printer.note(engine.name());
                 contestants.push(Box::new(Own { label: format!("ksearch {}", kind.name()), engine }));
             }
+            Backend::Metal => {
+                let engine = model.on_metal::<Gpu>(kind)?;
+                printer.note(engine.name());
+                contestants.push(Box::new(Own { label: format!("ksearch {}", kind.name()), engine }));
+            }
+            Backend::Sim => bail!("the simulator's speed says nothing; use `ksearch mamba verify --backend sim`"),
         }
     }
     let scratch = tempfile::tempdir()?;

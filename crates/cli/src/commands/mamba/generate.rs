@@ -6,6 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use ksearch_mamba::Engine;
 use ksearch_mamba::generate::{Sampling, Stop, generate};
+use ksearch_mamba::metal::{Gpu, Simulator};
 use ksearch_mamba::tokenizer::{Stream, Tokenizer};
 use serde_json::json;
 
@@ -38,6 +39,8 @@ pub fn run(args: &GenerateArgs, printer: Printer) -> Result<Outcome> {
     match args.model.backend {
         Backend::Cpu => call.with(model.on_cpu(&args.model, args.weights)?),
         Backend::Cuda => call.with(model.on_cuda(args.weights)?),
+        Backend::Metal => call.with(model.on_metal::<Gpu>(args.weights)?),
+        Backend::Sim => call.with(model.on_metal::<Simulator>(args.weights)?),
     }
 }
 

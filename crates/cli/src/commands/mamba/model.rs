@@ -7,6 +7,8 @@ use ksearch_mamba::Config;
 use ksearch_mamba::checkpoint::{self, Checkpoint};
 use ksearch_mamba::cpu::{CpuModel, Options};
 use ksearch_mamba::cuda::CudaModel;
+use ksearch_mamba::metal::MetalModel;
+use ksearch_mamba::metal::runtime::Runtime;
 use ksearch_mamba::random::RandomWeights;
 use ksearch_mamba::weights::{WeightSource, WeightType};
 
@@ -75,6 +77,11 @@ impl Model {
     /// The model on an NVIDIA GPU.
     pub fn on_cuda(&self, weights: WeightType) -> Result<CudaModel> {
         Ok(CudaModel::load(&self.config, self.source(), weights)?)
+    }
+
+    /// The model where Metal kernels run.
+    pub fn on_metal<R: Runtime>(&self, weights: WeightType) -> Result<MetalModel<R>> {
+        Ok(MetalModel::load(&self.config, self.source(), weights)?)
     }
 
     /// A folder that peers can read the model from: its own, or one written into `scratch`.

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use comfy_table::{Table, presets};
+use ksearch_mamba::metal::{Gpu, Simulator};
 use ksearch_mamba::peer::{Launch, Peer};
 use ksearch_mamba::random::tokens;
 use ksearch_mamba::verify::{self, Check, LOGIT_LIMIT};
@@ -29,6 +30,16 @@ pub fn run(args: &VerifyArgs, printer: Printer) -> Result<Outcome> {
         Backend::Cpu => all(&mut model.on_cpu(&args.model, WeightType::F32)?, args, &mut peer, &mut checks, printer)?,
         Backend::Cuda => {
             let mut gpu = model.on_cuda(WeightType::F32)?;
+            all(&mut gpu, args, &mut peer, &mut checks, printer)?;
+            against_cpu(&mut gpu, &mut model.on_cpu(&args.model, WeightType::F32)?, args, &mut checks)?;
+        }
+        Backend::Metal => {
+            let mut gpu = model.on_metal::<Gpu>(WeightType::F32)?;
+            all(&mut gpu, args, &mut peer, &mut checks, printer)?;
+            against_cpu(&mut gpu, &mut model.on_cpu(&args.model, WeightType::F32)?, args, &mut checks)?;
+        }
+        Backend::Sim => {
+            let mut gpu = model.on_metal::<Simulator>(WeightType::F32)?;
             all(&mut gpu, args, &mut peer, &mut checks, printer)?;
             against_cpu(&mut gpu, &mut model.on_cpu(&args.model, WeightType::F32)?, args, &mut checks)?;
         }
