@@ -3,7 +3,7 @@
 # the project. Needs git, cargo, python3 with pip, and the network.
 #
 #   scripts/corpora.sh                  everything
-#   scripts/corpora.sh candle mlx      only these: candle mlx ggml metal-sci agree verdicts
+#   scripts/corpora.sh candle mlx      only these: candle mlx ggml mfa metal-sci agree verdicts
 #   scripts/corpora.sh --fetch          fetch, and no more
 #   scripts/corpora.sh quick            one case of each MLX kernel whose source the wheel carries (continuous integration)
 #
@@ -26,11 +26,11 @@ clone() {
   shift 3
   [ -d "$into/.git" ] && return 0
   rm -rf "$into"
-  git clone -q --filter=blob:none --no-checkout "https://github.com/$name.git" "$into"
+  git clone -q --filter=blob:none --no-checkout "https://github.com/$name.git" "$into" || return 1
   git -C "$into" sparse-checkout set --no-cone "$@"
   if ! git -C "$into" checkout -q "$revision" 2>/dev/null; then
     say "corpora: $name has no $revision; taking its main branch"
-    git -C "$into" checkout -q
+    git -C "$into" checkout -q || return 1
   fi
 }
 
@@ -41,7 +41,7 @@ fetch_candle() {
   touch "$made/src/lib.rs"
   printf '[package]\nname = "fetch"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n[dependencies]\ncandle-metal-kernels = "=%s"\n' \
     "$candle_version" >"$made/Cargo.toml"
-  (cd "$made" && cargo vendor -q vendor >/dev/null)
+  (cd "$made" && cargo vendor -q vendor >/dev/null) || return 1
   cp -r "$made/vendor/candle-metal-kernels/src/metal_src" "$root/candle"
   rm -rf "$made"
 }
@@ -51,7 +51,7 @@ fetch_wheel() {
   local tree="$root/mlx-headers"
   [ -d "$tree" ] && return 0
   python3 -m pip download -q --no-deps --only-binary=:all: --platform macosx_15_0_arm64 --python-version 3.12 \
-    -d "$root/mlx-wheel" "mlx-metal==$mlx_version" >&2
+    -d "$root/mlx-wheel" "mlx-metal==$mlx_version" >&2 || return 1
   rm -rf "$tree.part"
   mkdir -p "$tree.part"
   python3 - "$root/mlx-wheel" "$tree.part" <<'PY'
@@ -71,8 +71,9 @@ PY
 fetch_mlx() {
   local tree="$root/mlx" own
   [ -d "$tree" ] && return 0
-  fetch_wheel
-  clone ml-explore/mlx "v$mlx_version" "$root/mlx-git" '/mlx/backend/metal/kernels/**/*.metal' '/mlx/backend/metal/kernels/*.metal'
+  fetch_wheel || return 1
+  clone ml-explore/mlx "v$mlx_version" "$root/mlx-git" '/mlx/backend/metal/kernels/**/*.metal' '/mlx/backend/metal/kernels/*.metal' ||
+    return 1
   rm -rf "$tree.part"
   cp -r "$root/mlx-headers" "$tree.part"
   (cd "$root/mlx-git" && find mlx -name '*.metal' -exec cp --parents {} "$tree.part" \;)
@@ -86,11 +87,27 @@ fetch_mlx() {
 
 fetch_ggml() {
   [ -d "$root/ggml" ] && return 0
-  clone ggml-org/ggml master "$root/ggml-git" /src/ggml-metal/ /src/ggml-common.h
+  clone ggml-org/ggml master "$root/ggml-git" /src/ggml-metal/ /src/ggml-common.h || return 1
   mkdir -p "$root/ggml.part"
   cp "$root"/ggml-git/src/ggml-metal/*.metal "$root"/ggml-git/src/ggml-metal/ggml-metal-impl.h "$root/ggml-git/src/ggml-common.h" \
     "$root/ggml.part"
   mv "$root/ggml.part" "$root/ggml"
+}
+
+# metal-flash-attention makes its kernels when a program runs, in Swift; the port of its generator to C++ in
+# liuliu/ccv makes them here, for heads of 64, on stand-ins for Apple's headers.
+fetch_mfa() {
+  local from="$root/ccv/lib/nnc/mfa" clang
+  [ -d "$root/mfa" ] && return 0
+  clone liuliu/ccv unstable "$root/ccv" /lib/nnc/mfa/v2/ /lib/nnc/mfa/ccv_nnc_mfa_hash.hpp /lib/nnc/mfa/ccv_nnc_mfa_error.hpp ||
+    return 1
+  clang="$(command -v clang++-19 || command -v clang++)" || return 1
+  printf '#pragma once\n#include "ccv_nnc_mfa_error.hpp"\n' >"$from/ccv_nnc_mfa.hpp"
+  "$clang" -std=c++17 -w -Iscripts/corpora/mfa -I"$from/v2" -I"$root/ccv/lib" "$from"/v2/*.cpp scripts/corpora/mfa/main.cpp \
+    -o "$root/mfa-generator" || return 1
+  rm -rf "$root/mfa.part"
+  mkdir "$root/mfa.part"
+  "$root/mfa-generator" 64 "$root/mfa.part" && mv "$root/mfa.part" "$root/mfa"
 }
 
 fetch_metal-sci() {
@@ -113,7 +130,7 @@ if [ "${1:-}" = --fetch ]; then
   only_fetch=true
   shift
 fi
-wanted="${*:-candle mlx ggml metal-sci agree verdicts}"
+wanted="${*:-candle mlx ggml mfa metal-sci agree verdicts}"
 failed=0
 results=()
 
@@ -151,35 +168,43 @@ sys.exit(len(good) != len(rest) or len(clear) != len(nax))
 PY
 }
 
+# What cannot be fetched is not checked, and that is no pass.
+fetched() {
+  "$@" && return 0
+  say "corpora: NOT CHECKED, cannot fetch for \`$name\`"
+  failed=1
+  return 1
+}
+
 for name in $wanted; do
   case $name in
-    candle) fetch_candle && { $only_fetch || bar candle "17 of 17" "$(program)" corpus check "$root/candle"; } ;;
-    mlx) fetch_mlx && { $only_fetch || bar mlx "all but NAX" mlx_files; } ;;
-    ggml) fetch_ggml && { $only_fetch || bar ggml "whole" "$(program)" corpus check "$root/ggml"; } ;;
-    metal-sci)
-      fetch_metal-sci
-      $only_fetch || bar metal-sci "99% and 90%" python3 scripts/corpora/metal_sci.py "$root/metal-sci" --compile-only
-      ;;
-    agree)
-      fetch_mlx && ensure_python
-      $only_fetch || bar agree "all" "$venv/bin/python" scripts/corpora/mlx_agree.py "$root/mlx"
-      ;;
-    verdicts)
-      fetch_metal-sci && ensure_python
-      $only_fetch || bar verdicts "98%" "$venv/bin/python" scripts/corpora/metal_sci.py "$root/metal-sci"
-      ;;
-    quick)
-      # 3: it cannot be fetched here, so nothing was checked.
-      { fetch_wheel && ensure_python; } || { say "corpora: NOT CHECKED, the wheels cannot be fetched"; exit 3; }
-      bar quick "all" "$venv/bin/python" scripts/corpora/mlx_agree.py "$root/mlx-headers" --quick
-      ;;
+    candle) fetched fetch_candle || continue ;;
+    mlx) fetched fetch_mlx || continue ;;
+    ggml) fetched fetch_ggml || continue ;;
+    mfa) fetched fetch_mfa || continue ;;
+    metal-sci) fetched fetch_metal-sci || continue ;;
+    agree) { fetched fetch_mlx && fetched ensure_python; } || continue ;;
+    verdicts) { fetched fetch_metal-sci && fetched ensure_python; } || continue ;;
+    # 3: nothing was checked.
+    quick) { fetched fetch_wheel && fetched ensure_python; } || exit 3 ;;
     *)
-      say "corpora: there is no \`$name\`; there are candle mlx ggml metal-sci agree verdicts"
+      say "corpora: there is no \`$name\`; there are candle mlx ggml mfa metal-sci agree verdicts"
       exit 2
       ;;
   esac
+  $only_fetch && continue
+  case $name in
+    candle) bar candle "17 of 17" "$(program)" corpus check "$root/candle" ;;
+    mlx) bar mlx "all but NAX" mlx_files ;;
+    ggml) bar ggml "whole" "$(program)" corpus check "$root/ggml" ;;
+    mfa) bar mfa "all" "$(program)" corpus check "$root/mfa" ;;
+    metal-sci) bar metal-sci "99% and 90%" python3 scripts/corpora/metal_sci.py "$root/metal-sci" --compile-only ;;
+    agree) bar agree "all" "$venv/bin/python" scripts/corpora/mlx_agree.py "$root/mlx" ;;
+    verdicts) bar verdicts "98%" "$venv/bin/python" scripts/corpora/metal_sci.py "$root/metal-sci" ;;
+    quick) bar quick "all" "$venv/bin/python" scripts/corpora/mlx_agree.py "$root/mlx-headers" --quick ;;
+  esac
 done
-$only_fetch && exit 0
+$only_fetch && exit $failed
 echo
 printf '%s\n' "${results[@]}"
 exit $failed

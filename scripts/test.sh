@@ -14,6 +14,8 @@ if [ $# = 0 ]; then
   export KSEARCH
   scripts/mlx/check.sh "$KSEARCH" || { [ $? = 3 ] && unchecked="exported modules inside MLX"; } || status=1
   scripts/check-macos.sh || { [ $? = 3 ] && unchecked="${unchecked:+$unchecked; }types of what is compiled on macOS only"; } || status=1
+  scripts/corpora.sh quick ||
+    { [ $? = 3 ] && unchecked="${unchecked:+$unchecked; }MLX's own kernels against MLX"; } || status=1
   scripts/browser.sh || { [ $? = 3 ] && unchecked="${unchecked:+$unchecked; }report and dashboard in a browser"; } || status=1
 fi
 if cargo nextest --version >/dev/null 2>&1; then

@@ -163,11 +163,23 @@ impl Sources {
     }
 
     fn build(&self, compiler: &Compiler, constants: &Constants, optimise: Optimise) -> Result<Unit, Failure> {
+        self.build_with(compiler, constants, optimise, false)
+    }
+
+    /// As `build`; `variables` keeps the names of the user's variables.
+    fn build_with(
+        &self,
+        compiler: &Compiler,
+        constants: &Constants,
+        optimise: Optimise,
+        variables: bool,
+    ) -> Result<Unit, Failure> {
         let options = CompileOptions {
             defines: self.defines.clone(),
             constants: constants.clone(),
             optimise,
             fast_math: true,
+            variables,
             ..CompileOptions::default()
         };
         let module = compiler.compile(&self.files, &options).map_err(Failure::Compile)?;

@@ -1,4 +1,4 @@
-//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--ptx] [--root DIR] [--list] [--faithful] [--double] [--only kernel] [-D name=value]
+//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--ptx] [--root DIR] [--list] [--faithful] [--double] [--variables] [--only kernel] [-D name=value]
 //! [-C constant=value] FILE...`; the first file is compiled, the others resolve its includes.
 
 #![allow(clippy::print_stdout)] // Printing is what it is for.
@@ -33,6 +33,7 @@ fn main() {
             "--faithful" => options.optimise = Optimise::Faithful,
             "--precise" => options.fast_math = false,
             "--double" => options.double = true,
+            "--variables" => options.variables = true,
             "-D" => options.defines.push(pair(args.next())),
             "-C" => {
                 let (name, value) = pair(args.next());

@@ -135,7 +135,7 @@ impl Clang {
             "-cl-no-stdinc",
             "-undef",
             "-nostdinc",
-            "-gline-tables-only",
+            if options.variables { "-g" } else { "-gline-tables-only" },
             "-fno-math-errno",
             "-fno-trapping-math",
             "-ftemplate-depth=512",

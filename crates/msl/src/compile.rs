@@ -236,7 +236,7 @@ impl Compiler {
         for name in &options.only {
             feed(name);
         }
-        feed(&format!("{:?} {} {}", options.optimise, options.fast_math, options.double));
+        feed(&format!("{:?} {} {} {}", options.optimise, options.fast_math, options.double, options.variables));
         *hasher.finalize().as_bytes()
     }
 

@@ -32,6 +32,8 @@ pub struct CompileOptions {
     /// Is there a `double`? It and its vectors exist then, and a floating literal without a suffix is one, as in C++. MSL
     /// has none: this is for references, which nothing but the simulator runs.
     pub double: bool,
+    /// Say in the IR which values are those of the user's variables.
+    pub variables: bool,
 }
 
 /// Special value a parameter is filled with by the machine.

@@ -134,6 +134,16 @@ fn truth() {
     );
 }
 
+/// A comma between template arguments ends no declaration.
+#[test]
+fn vectors_that_initialise_auto() {
+    check(
+        "inline float made(float x) { auto v = vec<float, 2>(x, x + 1.0f); return v.y; }
+         inline bool less(float x) { auto m = float2(x) < float2(2.0f); auto n = vec<float, 2>(x) < vec<float, 2>(0.0f); return m.x && !n.y; }",
+        &[("made(3.0f)", 4.0), ("less(1.0f)", 1.0)],
+    );
+}
+
 #[test]
 fn integers() {
     check(

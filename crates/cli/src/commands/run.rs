@@ -138,7 +138,14 @@ fn show_step(step: &TracedStep, lanes: u32, printer: Printer) -> Result<Value> {
         };
         columns.push((float, chosen.iter().map(|&v| text(v)).collect::<Vec<_>>()));
     }
-    printer.line(format!("{} {}", Tone::Strong.paint(&step.pos), step.what))?;
+    let mut names: Vec<&str> = step.variables.iter().flatten().map(String::as_str).collect();
+    names.dedup();
+    let what = match (names.is_empty(), step.stored) {
+        (true, _) => step.what.clone(),
+        (false, true) => format!("{} of {}", step.what, names.join(", ")),
+        (false, false) => format!("{} = {}", names.join(", "), step.what),
+    };
+    printer.line(format!("{} {what}", Tone::Strong.paint(&step.pos)))?;
     let same = ids.len() > 1 && columns.iter().all(|(_, c)| c.windows(2).all(|w| w[0] == w[1]));
     let row = |k: usize| columns.iter().map(|(_, c)| c[k].as_str()).collect::<Vec<_>>().join(", ");
     if ids.is_empty() {
@@ -159,7 +166,9 @@ fn show_step(step: &TracedStep, lanes: u32, printer: Printer) -> Result<Value> {
             json!({ "kind": if *float { "float" } else { "int" }, "bits": bits, "shown": shown })
         })
         .collect();
-    Ok(json!({ "pos": step.pos, "what": step.what, "lanes": ids, "values": values }))
+    Ok(json!({
+        "pos": step.pos, "what": step.what, "lanes": ids, "values": values, "variables": step.variables,
+    }))
 }
 
 /// Registers have no types. Results of floating operations are floats; others count as such where each one is zero or has

@@ -103,7 +103,8 @@ impl SimTarget {
         exact: Option<[u32; 3]>,
     ) -> Result<(Vec<Diagnostic>, Inspected), Failure> {
         let optimise = if what == Inspect::Lines { Optimise::Speed } else { Optimise::Faithful };
-        let unit = sources.build(&self.compiler, &constants(&dispatch.constants), optimise)?;
+        let variables = matches!(what, Inspect::Values { .. });
+        let unit = sources.build_with(&self.compiler, &constants(&dispatch.constants), optimise, variables)?;
         bind::check(&unit.module, dispatch, resolved, &self.chip)?;
         let args = bind::arguments(&unit.module, dispatch, resolved, memory)?;
         let launch = match exact {

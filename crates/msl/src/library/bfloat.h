@@ -9,13 +9,16 @@ KS constexpr ushort __ks_bf16_bits(float x) {
 }
 
 struct bfloat;
+// In a signature a trait has a name of its own: clang 16 cannot mangle the builtin.
+template <class T> struct __ks_is_class { static constexpr bool value = __is_class(T); };
+template <class T> struct __ks_is_integral { static constexpr bool value = __is_integral(T); };
 template <class T> struct __ks_float_only {};
 template <> struct __ks_float_only<float> { typedef int type; };
-template <class T, bool I = __is_integral(T)> struct __ks_not_float { typedef int type; };
+template <class T, bool I = __ks_is_integral<T>::value> struct __ks_not_float { typedef int type; };
 template <class T> struct __ks_not_float<T, true> {};
 template <> struct __ks_not_float<float> {};
 template <> struct __ks_not_float<bfloat> {};
-template <class T, bool I = __is_integral(T)> struct __ks_integral {};
+template <class T, bool I = __ks_is_integral<T>::value> struct __ks_integral {};
 template <class T> struct __ks_integral<T, true> { typedef int type; };
 template <bool B> struct __ks_if {};
 template <> struct __ks_if<true> { typedef int type; };
@@ -37,11 +40,11 @@ struct bfloat {
     KS constexpr explicit bfloat(float x) : __bits(__ks_bf16_bits(x)) {}
     KS constexpr explicit bfloat(float x) __constant : __bits(__ks_bf16_bits(x)) {}
     KS constexpr explicit bfloat(half x) : __bits(__ks_bf16_bits((float)x)) {}
-    template <class I, class = typename __ks_if<__is_integral(I)>::type> KS constexpr bfloat(I x) : __bits(__ks_bf16_bits((float)x)) {}
-    template <class I, class = typename __ks_if<__is_integral(I)>::type> KS constexpr bfloat(I x) __constant : __bits(__ks_bf16_bits((float)x)) {}
+    template <class I, class = typename __ks_if<__ks_is_integral<I>::value>::type> KS constexpr bfloat(I x) : __bits(__ks_bf16_bits((float)x)) {}
+    template <class I, class = typename __ks_if<__ks_is_integral<I>::value>::type> KS constexpr bfloat(I x) __constant : __bits(__ks_bf16_bits((float)x)) {}
     // A record that converts to a number.
-    template <class C, typename __ks_if<__is_class(C) && !__ks_is_bf<C>::value>::type = 0> KS explicit bfloat(C x) : bfloat((float)x) {}
-    template <class C, typename __ks_if<__is_class(C) && !__ks_is_bf<C>::value>::type = 0> KS bfloat& operator=(C& x) { return *this = bfloat((float)x); }
+    template <class C, typename __ks_if<__ks_is_class<C>::value && !__ks_is_bf<C>::value>::type = 0> KS explicit bfloat(C x) : bfloat((float)x) {}
+    template <class C, typename __ks_if<__ks_is_class<C>::value && !__ks_is_bf<C>::value>::type = 0> KS bfloat& operator=(C& x) { return *this = bfloat((float)x); }
     KS constexpr float __f() const { return __builtin_bit_cast(float, (uint)__bits << 16); }
     // To float by itself, to anything else when asked.
     template <class F, typename __ks_float_only<F>::type = 0> KS constexpr operator F() const { return __f(); }
@@ -65,14 +68,14 @@ struct bfloat {
     KS bfloat operator--(int) { bfloat r = *this; *this -= 1.0f; return r; }
 };
 #define KS_BF_INTO(op) \
-    template <class T, typename __ks_if<!__is_class(T)>::type = 0> KS T& operator op##=(T& a, bfloat b) { a = a op b.__f(); return a; }
+    template <class T, typename __ks_if<!__ks_is_class<T>::value>::type = 0> KS T& operator op##=(T& a, bfloat b) { a = a op b.__f(); return a; }
 KS_BF_INTO(+)
 KS_BF_INTO(-)
 KS_BF_INTO(*)
 KS_BF_INTO(/)
 #undef KS_BF_INTO
 // What an operation with bfloat gives: bfloat with an integer, float with a float.
-template <class T, bool I = __is_integral(T)> struct __ks_bf_with {};
+template <class T, bool I = __ks_is_integral<T>::value> struct __ks_bf_with {};
 template <class T> struct __ks_bf_with<T, true> { typedef bfloat type; };
 template <> struct __ks_bf_with<float, false> { typedef float type; };
 template <> struct __ks_bf_with<half, false> { typedef float type; };
@@ -132,7 +135,7 @@ template <int N> struct __ks_bfvec;
     KS friend __ks_bfvec operator-(__ks_bfvec a, __ks_bfvec b) { return __ks_bfvec((vec<float, N>)a - (vec<float, N>)b); } \
     KS friend __ks_bfvec operator*(__ks_bfvec a, __ks_bfvec b) { return __ks_bfvec((vec<float, N>)a * (vec<float, N>)b); } \
     KS friend __ks_bfvec operator/(__ks_bfvec a, __ks_bfvec b) { return __ks_bfvec((vec<float, N>)a / (vec<float, N>)b); } \
-    template <class S, typename __ks_if<!__is_class(S)>::type = 0> KS __ks_bfvec& operator=(S s) { for (int i = 0; i < N; i++) (&x)[i] = bfloat((float)s); return *this; } \
+    template <class S, typename __ks_if<!__ks_is_class<S>::value>::type = 0> KS __ks_bfvec& operator=(S s) { for (int i = 0; i < N; i++) (&x)[i] = bfloat((float)s); return *this; } \
     KS __ks_bfvec& operator+=(__ks_bfvec b) { return *this = *this + b; } \
     KS __ks_bfvec& operator-=(__ks_bfvec b) { return *this = *this - b; } \
     KS __ks_bfvec& operator*=(__ks_bfvec b) { return *this = *this * b; }

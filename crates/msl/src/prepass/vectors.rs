@@ -169,7 +169,7 @@ impl Pass<'_> {
         let first = u.next(equals);
         let mut end = first;
         while end < u.len() && !u.is(end, ";") && !u.is(end, ",") && !u.is(end, ")") {
-            end = u.pair(end).filter(|p| *p > end).unwrap_or(end) + 1;
+            end = arguments_end(u, end, u.len()).or_else(|| u.pair(end).filter(|p| *p > end)).unwrap_or(end) + 1;
         }
         if first < end && is_comparison(u, first, end) {
             u.insert_before(first, "__ks_mask(");
@@ -184,6 +184,14 @@ fn ends_condition(u: &Unit, close: usize) -> bool {
     matches!(word, Some("if" | "while" | "for" | "switch"))
 }
 
+/// The `>` of template arguments of something that is called or named, if a `<` at `i` opens such.
+fn arguments_end(u: &Unit, i: usize, hi: usize) -> Option<usize> {
+    let named = u.is(i, "<") && i > 0 && u.ident(i - 1).is_some();
+    named.then(|| u.angle(i, hi)).flatten().filter(|c| {
+        u.plausible_template(i, *c) && u.get(u.next(*c)).is_some_and(|t| t.is("(") || t.is("::") || t.is("{"))
+    })
+}
+
 /// Is the outermost operator of the expression a comparison or a logical one?
 fn is_comparison(u: &Unit, lo: usize, hi: usize) -> bool {
     let mut found = u.is(u.skip(lo), "!");
@@ -194,16 +202,10 @@ fn is_comparison(u: &Unit, lo: usize, hi: usize) -> bool {
             match &*token.text {
                 "?" => return false,
                 "==" | "!=" | "<=" | ">=" | "&&" | "||" | ">" => found = true,
-                "<" => {
-                    let named = i > lo && u.ident(i - 1).is_some();
-                    match named.then(|| u.angle(i, hi)).flatten().filter(|c| {
-                        u.plausible_template(i, *c)
-                            && u.get(u.next(*c)).is_some_and(|t| t.is("(") || t.is("::") || t.is("{"))
-                    }) {
-                        Some(close) => i = close,
-                        None => found = true,
-                    }
-                }
+                "<" => match (i > lo).then(|| arguments_end(u, i, hi)).flatten() {
+                    Some(close) => i = close,
+                    None => found = true,
+                },
                 _ => {}
             }
         }

@@ -261,7 +261,8 @@ impl<'m> Builder<'m> {
                     (2..=4, 0..4) => Arc::from(format!("{name}.{}", ["x", "y", "z", "w"][k])),
                     _ => Arc::from(format!("{name}[{k}]")),
                 };
-                self.mk.f.variables.insert(v, name);
+                // The first is what a value was made for; others got it later.
+                self.mk.f.variables.entry(v).or_insert(name);
             }
         }
     }

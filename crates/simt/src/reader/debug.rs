@@ -23,6 +23,8 @@ pub struct DebugInfo {
 
 /// File that the front end gives to its own library: variables there are not the user's.
 const LIBRARY: &str = "library";
+/// How the names of the functions begin that the front end wraps around kernels.
+const WRAPPER: &str = "ks_entry_";
 
 /// Value of `key: value` in the fields of a specialised node.
 fn field<'a>(body: &'a str, key: &str) -> Option<&'a str> {
@@ -55,6 +57,7 @@ pub fn read(lines: &[(u32, &str)]) -> DebugInfo {
     let mut scopes: FxHashMap<u32, (Option<u32>, Option<u32>)> = FxHashMap::default();
     let mut raw = Vec::new();
     let mut variables = Vec::new();
+    let mut wrappers = Vec::new();
     for &(id, line) in lines {
         let line = line.strip_prefix("distinct ").unwrap_or(line);
         let Some((kind, body)) = line.strip_prefix('!').and_then(|l| l.split_once('(')) else { continue };
@@ -74,18 +77,21 @@ pub fn read(lines: &[(u32, &str)]) -> DebugInfo {
                 raw.push((num("line"), num("column"), rf("scope"), rf("inlinedAt")));
             }
             "DILocalVariable" => {
-                let file = field(body, "file").and_then(reference);
-                variables.extend(field(body, "name").zip(file).map(|(name, file)| (id, name, file)));
+                let rf = |k| field(body, k).and_then(reference);
+                variables.extend(field(body, "name").zip(rf("file")).map(|(name, file)| (id, name, file, rf("scope"))));
             }
             k if k.starts_with("DI") => {
+                if k == "DISubprogram" && field(body, "name").is_some_and(|n| n.starts_with(WRAPPER)) {
+                    wrappers.push(Some(id));
+                }
                 scopes.insert(id, (field(body, "file").and_then(reference), field(body, "scope").and_then(reference)));
             }
             _ => {}
         }
     }
     let library = names.get(LIBRARY);
-    variables.retain(|v| files.get(&v.2).is_some_and(|f| Some(f) != library));
-    out.variables = variables.into_iter().map(|(id, name, _)| (id, Arc::from(name))).collect();
+    variables.retain(|v| files.get(&v.2).is_some_and(|f| Some(f) != library) && !wrappers.contains(&v.3));
+    out.variables = variables.into_iter().map(|v| (v.0, Arc::from(v.1))).collect();
     for (line, column, scope, at) in raw {
         let mut file = None;
         let mut s = scope;

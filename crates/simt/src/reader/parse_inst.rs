@@ -47,8 +47,13 @@ impl<'a> FnParser<'a> {
         let metadata = |k: usize| usize::from(matches!(c.peek_at(k), Some(Tok::Word("metadata"))));
         let id = comma + 1 + metadata(comma + 1);
         let expression = id + 2 + metadata(id + 2);
+        // What an expression may do to a value that is still the whole variable: name its address space.
+        let harmless = |t| match t {
+            Some(Tok::Word(w)) => matches!(w, "DW_OP_constu" | "DW_OP_swap" | "DW_OP_xderef"),
+            t => t.is_some(),
+        };
         let whole = c.peek_at(expression) == Some(Tok::Meta("DIExpression"))
-            && c.peek_at(expression + 2) == Some(Tok::Punct(b')'));
+            && (2..16).map(|k| c.peek_at(expression + k)).take_while(|t| *t != Some(Tok::Punct(b')'))).all(harmless);
         if let (true, Some(Tok::Local(n)), Some(Tok::Meta(id))) = (whole, c.peek_at(comma - 1), c.peek_at(id))
             && let Some(name) = id.parse().ok().and_then(|id: u32| self.info.variables.get(&id))
         {
