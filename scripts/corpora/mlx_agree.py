@@ -359,10 +359,11 @@ def main():
             word = "ok  " if not why else "FAIL"
             print(f"{word} {case.family:17} {case.label:34} {case.dtype:9} error {error:.1e} of {allowed:.1e} {why}", flush=True)
     print("\nLargest error, as a share of the largest value (cases that agree, of all):")
-    print(f"{'':17} " + "".join(f"{dtype:20}" for dtype in NAMES))
+    columns = list(dict.fromkeys([*NAMES, *(case.dtype for case in cases)]))
+    print(f"{'':17} " + "".join(f"{dtype:20}" for dtype in columns))
     for family, by_type in table.items():
         cells = {dtype: f"{worst:.1e} ({ok} of {total})" for dtype, (ok, total, worst) in by_type.items()}
-        print(f"{family:17} " + "".join(f"{cells.get(dtype, '-'):20}" for dtype in NAMES))
+        print(f"{family:17} " + "".join(f"{cells.get(dtype, '-'):20}" for dtype in columns))
     print(f"{good} of {len(cases)} agree with MLX {mx.__version__} on the CPU")
     return int(good != len(cases) or not cases)
 

@@ -110,3 +110,25 @@ static WORDS: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
 pub fn provides(name: &str) -> bool {
     WORDS.contains(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// clang 16 cannot mangle a builtin trait in the head of a template.
+    #[test]
+    fn heads_of_templates_name_their_traits() {
+        let mut heads = 0;
+        for line in whole().lines().filter_map(|l| l.trim_start().strip_prefix("template <")) {
+            let mut depth = 1;
+            let end = line.find(|c| {
+                depth += i32::from(c == '<') - i32::from(c == '>');
+                depth == 0
+            });
+            let head = line.get(..end.unwrap_or(line.len())).unwrap_or(line);
+            assert!(!head.contains("__is_"), "{line}");
+            heads += 1;
+        }
+        assert!(heads > 100, "{heads}");
+    }
+}
