@@ -46,7 +46,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Doctor => doctor::run(global, printer),
         Command::Completions { shell } => Ok(completions::run(shell)),
         Command::Export(args) => export::run(&args, global, printer),
-        Command::Mamba { command } => mamba::run(&command, printer),
+        Command::Mamba { command } => mamba::run(&command, global, printer),
         Command::Man { dir } => man::run(&dir, printer),
         Command::Search(args) => search::run(&args, global, printer),
         Command::Ui(args) => ui::run(&args, global, printer),

@@ -4,6 +4,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use ksearch_apple::Dispatched;
+use ksearch_device::sim::sample::{self, Sampling};
 use ksearch_msl::{CompileOptions, Compiler, Module, Optimise, ParamKind, SourceFile};
 use ksearch_simt::{ArgValue, Buffer, BufferId, Launch as Dispatch, Limits, Memory, Mode, Program};
 
@@ -16,6 +18,9 @@ pub struct Simulator {
     program: Program,
     memory: RefCell<Memory>,
     mode: Mode,
+    /// How much of each launch is run to count what it does; then its result is of no use.
+    sampling: Option<Sampling>,
+    counted: RefCell<Vec<Dispatched>>,
 }
 
 fn failed(reason: impl Into<String>) -> Error {
@@ -26,6 +31,16 @@ impl Simulator {
     /// Watches every access from now on: slower, and the first fault is an error that names its line.
     pub fn sanitize(&mut self) {
         self.mode = Mode::Sanitize;
+    }
+
+    /// Counts what launches do from now on, on a sample of their threadgroups. What they compute is no longer whole.
+    pub fn count(&mut self, sampling: Sampling) {
+        self.sampling = Some(sampling);
+    }
+
+    /// The launches counted since this was last asked, in order.
+    pub fn take_counted(&self) -> Vec<Dispatched> {
+        self.counted.take()
     }
 }
 
@@ -48,7 +63,14 @@ impl Runtime for Simulator {
             failed(format!("compiling the kernels: {first}"))
         })?;
         let program = Program::load(&module).map_err(|e| failed(format!("loading the kernels: {e}")))?;
-        Ok(Self { module, program, memory: RefCell::default(), mode: Mode::Fast })
+        Ok(Self {
+            module,
+            program,
+            memory: RefCell::default(),
+            mode: Mode::Fast,
+            sampling: None,
+            counted: RefCell::default(),
+        })
     }
 
     fn name(&self) -> String {
@@ -91,6 +113,16 @@ impl Runtime for Simulator {
         let groups = [size(launch.groups[0])?, size(launch.groups[1])?, size(launch.groups[2])?];
         let dispatch = Dispatch::new(groups, [size(launch.threads)?, 1, 1], args);
         let memory = &mut *self.memory.borrow_mut();
+        if let Some(sampling) = self.sampling {
+            let limits = Limits::default();
+            let outcome = sample::profile(&self.program, launch.kernel, &dispatch, memory, &limits, sampling)
+                .map_err(|e| fail(e.to_string()))?;
+            let sizes = memory.buffers.iter().map(|b| b.bytes.len() as u64).collect();
+            let counted = Dispatched::new(launch.kernel, outcome, dispatch.group_count(), launch.threads as u32, sizes)
+                .ok_or_else(|| fail("the machine gave no profile".into()))?;
+            self.counted.borrow_mut().push(counted);
+            return Ok(());
+        }
         let outcome = self
             .program
             .run(launch.kernel, &dispatch, memory, &Limits::default(), self.mode)

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use ksearch_mamba::weights::WeightType;
 
+use crate::args::TargetArgs;
+
 /// `ksearch mamba …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum MambaCommand {
@@ -23,6 +25,11 @@ pub enum MambaCommand {
         after_help = "Examples:\n  ksearch mamba verify mamba-130m --layers 2 --python ./venv/bin/python\n  ksearch mamba verify ./mamba2-130m-hf --lengths 1,7,64\n\nWithout --python only the comparisons that need no peer are made, and the answer says so."
     )]
     Verify(VerifyArgs),
+    /// Estimate the Metal backend's speed on an Apple GPU, kernel by kernel (simulated).
+    #[command(
+        after_help = "Launches are counted on a sample of their threadgroups and timed by the model of docs/timing-model.md.\n\nExample:\n  ksearch mamba simulate mamba-370m --target sim:m1-max --lengths 512,1024"
+    )]
+    Simulate(SimulateArgs),
     /// Write a checkpoint with random weights.
     #[command(after_help = "Example:\n  ksearch mamba init mamba2-130m ./random --layers 4")]
     Init(InitArgs),
@@ -145,6 +152,22 @@ pub struct VerifyArgs {
     /// The Python that has transformers and torch.
     #[arg(long, value_name = "FILE")]
     pub python: Option<PathBuf>,
+}
+
+/// `ksearch mamba simulate`.
+#[derive(Clone, Debug, Args)]
+pub struct SimulateArgs {
+    /// A published size: mamba-130m … mamba2-2.7b.
+    pub model: String,
+    /// Which chip.
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// How weights and activations are kept: f32, f16 or bf16.
+    #[arg(long, default_value = "f16")]
+    pub weights: WeightType,
+    /// Prompt lengths.
+    #[arg(long, value_delimiter = ',', default_value = "512")]
+    pub lengths: Vec<usize>,
 }
 
 /// `ksearch mamba init`.

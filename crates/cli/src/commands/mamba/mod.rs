@@ -4,6 +4,7 @@ pub mod args;
 mod bench;
 mod generate;
 mod model;
+mod simulate;
 mod verify;
 
 use anyhow::Result;
@@ -12,15 +13,17 @@ use ksearch_mamba::random::RandomWeights;
 use serde_json::json;
 
 use self::args::{InitArgs, MambaCommand};
+use crate::args::Global;
 use crate::exit::Outcome;
 use crate::printer::Printer;
 
 /// Runs one of the commands.
-pub fn run(command: &MambaCommand, printer: Printer) -> Result<Outcome> {
+pub fn run(command: &MambaCommand, global: &Global, printer: Printer) -> Result<Outcome> {
     match command {
         MambaCommand::Generate(args) => generate::run(args, printer),
         MambaCommand::Bench(args) => bench::run(args, printer),
         MambaCommand::Verify(args) => verify::run(args, printer),
+        MambaCommand::Simulate(args) => simulate::run(args, global, printer),
         MambaCommand::Init(args) => init(args, printer),
     }
 }

@@ -45,6 +45,13 @@ impl Model {
         Ok(Self { config, weights })
     }
 
+    /// One layer of a published size, with random weights.
+    pub fn one_layer(name: &str) -> Result<Self> {
+        let config = preset(name, Some(1))?;
+        let weights = Weights::Random(RandomWeights::new(&config, 1));
+        Ok(Self { config, weights })
+    }
+
     /// Is it a made-up model?
     pub const fn is_random(&self) -> bool {
         matches!(self.weights, Weights::Random(_))
