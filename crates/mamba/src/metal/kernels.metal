@@ -94,47 +94,61 @@ struct Product {
 };
 
 constant constexpr uint TILE = 64, STEP = 32;
+// Elements between rows of a tile in threadgroup memory: padded, so that eight rows lie in different banks.
+constant constexpr uint APART = STEP + 16 / sizeof(E);
 
-// A threadgroup of four simdgroups makes a tile of 64 x 64, each of them a quarter.
+// Rows `first` and following of a matrix, 32 columns from `k0` on. Rows past the last are the last again: what comes of
+// them is never written. `depth` and the pitch are multiples of four.
+inline void load_tile(threadgroup E* tile, device const E* from, uint first, uint rows, uint pitch, uint k0, uint depth, uint t)
+{
+    for (uint i = t; i < TILE * STEP / 4; i += 256) {
+        const uint r = i / (STEP / 4), k = i % (STEP / 4) * 4;
+        device const E* row = from + ulong(min(first + r, rows - 1)) * pitch + k0;
+        vec<E, 4> four = vec<E, 4>(E(0));
+        if (k0 + k < depth)
+            four = *(device const vec<E, 4>*)(row + k);
+        *(threadgroup vec<E, 4>*)(tile + r * APART + k) = four;
+    }
+}
+
+// A threadgroup of eight simdgroups makes a tile of 64 x 64, each of them 32 x 16 of it.
 template <typename Out, bool ADD>
 [[kernel]] void product(device const E* x [[buffer(0)]], device const E* w [[buffer(1)]], device Out* out [[buffer(2)]],
                         constant Product& p [[buffer(3)]], uint2 tile [[threadgroup_position_in_grid]],
                         uint t [[thread_index_in_threadgroup]], uint simdgroup_ [[simdgroup_index_in_threadgroup]])
 {
     // The operands' tiles while the product is made, and its own tile afterwards.
-    threadgroup float room[TILE * TILE];
+    constexpr uint operands = 2 * TILE * APART * sizeof(E) / sizeof(float);
+    threadgroup float room[operands > TILE * TILE ? operands : TILE * TILE];
     threadgroup E* xs = (threadgroup E*)room;
-    threadgroup E* ws = xs + TILE * STEP;
+    threadgroup E* ws = xs + TILE * APART;
     const uint row0 = tile.y * TILE, column0 = tile.x * TILE;
-    const uint r0 = simdgroup_ / 2 * 32, c0 = simdgroup_ % 2 * 32;
-    simdgroup_matrix<float, 8, 8> sums[4][4];
+    const uint r0 = simdgroup_ / 4 * 32, c0 = simdgroup_ % 4 * 16;
+    simdgroup_matrix<float, 8, 8> sums[4][2];
     for (uint i = 0; i < 4; ++i)
-        for (uint j = 0; j < 4; ++j)
+        for (uint j = 0; j < 2; ++j)
             sums[i][j] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
     for (uint k0 = 0; k0 < p.depth; k0 += STEP) {
-        for (uint i = t; i < TILE * STEP; i += 128) {
-            const uint r = i / STEP, k = k0 + i % STEP;
-            xs[i] = row0 + r < p.rows && k < p.depth ? x[ulong(row0 + r) * p.pitch + k] : E(0);
-            ws[i] = column0 + r < p.outputs && k < p.depth ? w[ulong(column0 + r) * p.depth + k] : E(0);
-        }
+        load_tile(xs, x, row0, p.rows, p.pitch, k0, p.depth, t);
+        load_tile(ws, w, column0, p.outputs, p.depth, k0, p.depth, t);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint k = 0; k < STEP; k += 8) {
-            simdgroup_matrix<E, 8, 8> a[4], b[4];
-            for (uint i = 0; i < 4; ++i) {
-                simdgroup_load(a[i], xs + (r0 + 8 * i) * STEP + k, STEP);
-                simdgroup_load(b[i], ws + (c0 + 8 * i) * STEP + k, STEP, ulong2(0, 0), true);
-            }
+            simdgroup_matrix<E, 8, 8> a[4], b[2];
             for (uint i = 0; i < 4; ++i)
-                for (uint j = 0; j < 4; ++j)
+                simdgroup_load(a[i], xs + (r0 + 8 * i) * APART + k, APART);
+            for (uint j = 0; j < 2; ++j)
+                simdgroup_load(b[j], ws + (c0 + 8 * j) * APART + k, APART, ulong2(0, 0), true);
+            for (uint i = 0; i < 4; ++i)
+                for (uint j = 0; j < 2; ++j)
                     simdgroup_multiply_accumulate(sums[i][j], a[i], b[j], sums[i][j]);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
     for (uint i = 0; i < 4; ++i)
-        for (uint j = 0; j < 4; ++j)
+        for (uint j = 0; j < 2; ++j)
             simdgroup_store(sums[i][j], room + (r0 + 8 * i) * TILE + c0 + 8 * j, TILE);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint i = t; i < TILE * TILE; i += 128) {
+    for (uint i = t; i < TILE * TILE; i += 256) {
         const uint row = row0 + i / TILE, column = column0 + i % TILE;
         if (row < p.rows && column < p.outputs) {
             device Out* o = out + ulong(row) * p.out_pitch + column;

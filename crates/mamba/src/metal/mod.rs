@@ -262,7 +262,7 @@ impl<R: Runtime> MetalModel<R> {
         if p.rows == 1 {
             return self.launch(row, [p.outputs.div_ceil(4), 1, 1], 128, &arguments);
         }
-        self.launch(tiled, [p.outputs.div_ceil(TILE), p.rows.div_ceil(TILE), 1], 128, &arguments)
+        self.launch(tiled, [p.outputs.div_ceil(TILE), p.rows.div_ceil(TILE), 1], 256, &arguments)
     }
 
     /// One pass of `length` tokens of every sequence from `from` on. Hidden rows are left in the work room.

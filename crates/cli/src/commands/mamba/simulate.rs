@@ -48,13 +48,14 @@ pub fn run(args: &SimulateArgs, global: &Global, printer: Printer) -> Result<Out
             args.weights.name()
         ))?;
         let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_header(["kernel", "launches", "us", "of the time"]);
+        table.load_style(presets::NOTHING).set_header(["kernel", "launches", "us", "of the time", "bound by"]);
         for (kernel, row) in &rows {
             table.add_row([
                 kernel.clone(),
                 row.launches.to_string(),
                 format!("{:.1}", row.seconds * 1e6),
                 format!("{:.1}%", 100.0 * row.seconds / total),
+                row.bound.clone(),
             ]);
         }
         printer.line(table)?;
@@ -73,6 +74,9 @@ struct Row {
     seconds: f64,
     /// Seconds in one layer.
     layer: f64,
+    /// What bounds the longest launch, and its largest terms.
+    bound: String,
+    longest: f64,
 }
 
 /// Per kernel, over the whole model; and the sum. Launches follow one another, as in one serial encoder.
@@ -86,6 +90,13 @@ fn times(counted: &[Dispatched], layers: usize, chip: &Chip) -> Result<(IndexMap
         let once = ONCE.contains(&d.kernel.as_str()) || i >= last;
         let times = if once { 1 } else { layers };
         let row = rows.entry(d.kernel.clone()).or_default();
+        if estimate.seconds > row.longest {
+            row.longest = estimate.seconds;
+            let mut terms: Vec<_> = estimate.terms.iter().collect();
+            terms.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let most: Vec<&str> = terms.iter().take(3).map(|(t, _)| t.name()).collect();
+            row.bound = format!("{} ({})", estimate.bottleneck, most.join(", "));
+        }
         row.launches += times;
         row.seconds += estimate.seconds * times as f64;
         row.layer += if once { 0.0 } else { estimate.seconds };
