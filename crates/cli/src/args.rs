@@ -149,6 +149,9 @@ pub struct BudgetArgs {
     /// Stop once the baseline's time over the best time reaches this.
     #[arg(long, value_name = "RATIO")]
     pub target_ratio: Option<f64>,
+    /// Stop once the physical floor over the best time reaches this (0.95 where it is not given).
+    #[arg(long, value_name = "SHARE")]
+    pub floor_fraction: Option<f64>,
     /// Model tokens, both ways.
     #[arg(long, value_name = "N")]
     pub tokens: Option<u64>,
@@ -519,7 +522,7 @@ pub struct ReplayArgs {
 /// `ksearch matrix`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Runs share verdicts: a candidate is judged once for all of them. Nothing is written to the runs folder.\n\nExample:\n  ksearch matrix attention --policy default,paper,random --seeds 5 --evaluations 60 --at 20,60"
+    after_help = "Runs share verdicts: a candidate is judged once for all of them, on inputs of one seed. Nothing is written to the runs folder.\n\nExample:\n  ksearch matrix attention --policy default,paper,random --seeds 5 --evaluations 60 --at 20,60"
 )]
 pub struct MatrixArgs {
     /// A task that ships, or a path to a task file.
@@ -542,6 +545,10 @@ pub struct MatrixArgs {
     /// Time the cheapest workload only and check nothing: a comparison in a fraction of the time.
     #[arg(long)]
     pub quick: bool,
+    /// Keep verdicts in this file, and take those it holds: a matrix that was stopped goes on, another one begins where
+    /// this one ended. For one version of the program; delete the file after a change to judge, simulator or front end.
+    #[arg(long, value_name = "FILE")]
+    pub verdicts: Option<PathBuf>,
     /// Values of K (attempts without progress that end the work on an action).
     #[arg(long, value_delimiter = ',', default_value = "3")]
     pub stagnation: Vec<u32>,

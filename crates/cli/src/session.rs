@@ -243,6 +243,9 @@ pub fn widen(config: &mut SearchConfig, budget: &BudgetArgs) {
     if budget.usd.is_some() {
         config.budget.usd = budget.usd;
     }
+    if budget.floor_fraction.is_some() {
+        config.budget.floor_fraction = budget.floor_fraction;
+    }
     if budget.target_ratio.is_some() {
         config.budget.target_ratio = budget.target_ratio;
     }

@@ -121,10 +121,29 @@ pub struct RunFacts {
     pub screens: u32,
     /// US dollars, tokens in, tokens out.
     pub cost: (f64, u64, u64),
+    /// What each role was asked and used; empty where no model was asked.
+    pub ledger: Vec<RoleUse>,
     /// Nodes, solved, open, abandoned.
     pub nodes: (usize, usize, usize, usize),
     /// What is in work: action and attempt.
     pub working: Vec<String>,
+}
+
+/// What a role was asked and used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoleUse {
+    /// `planner` or `coder`.
+    pub role: String,
+    /// Requests by the engine, and how many of them failed.
+    pub requests: (u32, u32),
+    /// Exchanges with a model, retries included.
+    pub exchanges: u32,
+    /// Tokens in and out.
+    pub tokens: (u64, u64),
+    /// US dollars by list price; none where no price is known.
+    pub usd: Option<f64>,
+    /// Seconds waited.
+    pub seconds: f64,
 }
 
 /// The figures at the top.

@@ -7,7 +7,7 @@ use ksearch_task::Figure;
 use serde_json::{Value, json};
 
 use crate::build::Loaded;
-use crate::model::{Report, Shown, Standing};
+use crate::model::{Report, RoleUse, Shown, Standing};
 use crate::plots::{self, Plot};
 use crate::text::{html, json_for_script};
 use crate::words;
@@ -370,12 +370,42 @@ fn reproduce(report: &Report) -> String {
             html(command)
         );
     }
+    if !report.run.ledger.is_empty() {
+        out.push_str(&ledger(&report.run.ledger));
+    }
     out.push_str("<h3>Versions on record</h3><table><tbody>");
     for (name, version) in &report.reproduce.versions {
         let _ = write!(out, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(version));
     }
     out.push_str("</tbody></table>");
     out
+}
+
+/// What each role was asked and used.
+fn ledger(roles: &[RoleUse]) -> String {
+    let mut out = String::from(
+        "<h3>What the roles used</h3><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Use by role\"><table><thead><tr><th>Role</th><th class=\"n\">Requests</th><th class=\"n\">Failed</th><th class=\"n\">Exchanges</th><th class=\"n\">Tokens in</th><th class=\"n\">Tokens out</th><th class=\"n\">US dollars</th><th class=\"n\">Waited</th></tr></thead><tbody>",
+    );
+    for r in roles {
+        let usd = r.usd.map_or_else(|| "price not known".to_owned(), |usd| format!("{usd:.2}"));
+        let (requests, failed) = r.requests;
+        let (tokens_in, tokens_out) = r.tokens;
+        let cells = [
+            requests.to_string(),
+            failed.to_string(),
+            r.exchanges.to_string(),
+            tokens_in.to_string(),
+            tokens_out.to_string(),
+            usd,
+            words::duration(r.seconds),
+        ];
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", html(&r.role));
+        for cell in cells {
+            let _ = write!(out, "<td class=\"n\">{}</td>", html(&cell));
+        }
+        out.push_str("</tr>");
+    }
+    out + "</tbody></table></div>"
 }
 
 /// What `page.js` draws the tree and the list of candidates from: one short row each, so that ten thousand fit.

@@ -2,6 +2,10 @@
 //! tree of ten thousand nodes. Figures are measured on the machine that runs this.
 //!
 //!     cargo bench -p ksearch-search
+//!     cargo bench -p ksearch-search -- .ksearch/runs/attention-1
+//!
+//! With the folder of a run of the built-in roles, everything the engine did in that run is done again on its recorded
+//! verdicts, with a journal on disk, and compared with the time that the run took.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // It is a program that prints.
 
@@ -12,8 +16,9 @@ mod toy;
 use std::time::{Duration, Instant};
 
 use ksearch_search::journal::Journal;
+use ksearch_search::replay::replay_into;
 use ksearch_search::{
-    BuiltinCoder, BuiltinPlanner, Cancel, Generator as _, Plan, PlanPurpose, PlanRequest, Planner as _, Players,
+    BuiltinCoder, BuiltinPlanner, Cancel, Event, Generator as _, Plan, PlanPurpose, PlanRequest, Planner as _, Players,
     RunState, Silent, start,
 };
 use ksearch_task::{CandidateId, Figure};
@@ -44,6 +49,7 @@ fn grown(size: u32) -> World {
         candidate: CandidateId(format!("{n:032x}")),
         time: figure(time),
         gain: Some(1.1),
+        applied: None,
         bottleneck: None,
         within_noise: false,
     };
@@ -66,7 +72,39 @@ fn grown(size: u32) -> World {
     world
 }
 
+/// What the engine did in a recorded run of the built-in roles, done again, against the time that the run took.
+fn share(folder: &std::path::Path) {
+    let journal = Journal::read(&folder.join("journal.db")).unwrap();
+    let events = journal.events().unwrap();
+    let state = RunState::fold(&events).unwrap();
+    let generator = ksearch_search::coder::generator(&state.config.task).unwrap();
+    let (planner, coder) = (BuiltinPlanner::new(&*generator), BuiltinCoder::new(&*generator));
+    let judged = events.iter().filter(|e| matches!(e.event, Event::Judged { .. })).count();
+    println!(
+        "{} again: {} evaluations, {} events, {judged} verdicts",
+        folder.display(),
+        state.evaluations,
+        events.len()
+    );
+    let disk = tempfile::tempdir().unwrap();
+    let mut number = 0;
+    let engine = time("  the engine alone, journal on disk", || {
+        number += 1;
+        let journal = Journal::create(&disk.path().join(format!("{number}.db"))).unwrap();
+        let replayed = replay_into(journal, &events, Some(&planner), Some(&coder)).unwrap();
+        assert_eq!(replayed.same, replayed.decisions, "{:?}", replayed.difference);
+    });
+    println!(
+        "  the run took {:.1} s: the engine's share is {:.2}%",
+        state.elapsed_s,
+        100.0 * engine.as_secs_f64() / state.elapsed_s
+    );
+}
+
 fn main() {
+    if let Some(folder) = std::env::args().skip(1).find(|a| !a.starts_with("--")) {
+        return share(folder.as_ref());
+    }
     println!("A tree of 10,000 nodes");
     let world = grown(10_000);
     for kind in [PolicyKind::Default, PolicyKind::Paper, PolicyKind::Random] {

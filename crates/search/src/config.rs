@@ -66,10 +66,23 @@ pub struct RoleModel {
     pub settings: Settings,
 }
 
+/// Version of the rules by which the engine decides. A run keeps those it was begun with, so that it replays and resumes
+/// to the same decisions: 1 asked the planner for lessons even when the budget was spent, and compared a prediction with
+/// all that an action's work gave; 2 does neither.
+pub const RULES: u32 = 2;
+
+/// Rules of runs that do not say.
+const fn first_rules() -> u32 {
+    1
+}
+
 /// All settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SearchConfig {
+    /// Version of the engine's rules, see [`RULES`].
+    #[serde(default = "first_rules")]
+    pub rules: u32,
     /// Task name.
     pub task: String,
     /// Target string.
@@ -102,7 +115,8 @@ pub struct SearchConfig {
     pub min_gain: f64,
     /// Tunable sweeps.
     pub sweep: SweepConfig,
-    /// Best candidates that are judged again at the end, with fresh inputs.
+    /// Best candidates that are judged again at the end, with fresh inputs. 0: the run ends where the search does, with
+    /// no winner.
     pub finalists: u32,
     /// What one planner edit may do.
     pub edits: EditLimits,
@@ -115,6 +129,7 @@ pub struct SearchConfig {
 impl Default for SearchConfig {
     fn default() -> Self {
         Self {
+            rules: RULES,
             task: String::new(),
             target: String::new(),
             planner: "builtin".into(),

@@ -84,6 +84,9 @@ impl Cycle<'_> {
             if number > 1 && self.deadline.is_some_and(|d| Instant::now() >= d) {
                 break CycleEnd::WallTime;
             }
+            if number > 1 && self.is_spent() {
+                break CycleEnd::Cost;
+            }
             let step = match (&best, &last) {
                 (None, None) => CodeStep::Apply,
                 (None, Some(l)) => CodeStep::Debug { candidate: &l.record.candidate, verdict: &l.verdict },
@@ -111,9 +114,7 @@ impl Cycle<'_> {
                 Written::Candidate { id, record, refused, repairs } => {
                     let (attempt, tried) = self.evaluate(name, id, record, refused, repairs, best.as_ref())?;
                     streak = if attempt.improved { 0 } else { streak + 1 };
-                    let time =
-                        attempt.time.as_ref().map_or_else(String::new, |t| format!(" ({:.1} {})", t.value, t.unit));
-                    self.tried.push((tried.id.clone(), format!("{}: {}{time}", attempt.status, attempt.summary)));
+                    self.tried.push((tried.id.clone(), attempt.telling()));
                     let improved = attempt.improved;
                     self.attempts.push(attempt);
                     if improved {
@@ -132,6 +133,16 @@ impl Cycle<'_> {
             screens: self.screens,
             ended,
         })
+    }
+
+    /// Is the token or money budget used up, by what had been used when this work began and by itself? Other work that is
+    /// under way does not count, so that the answer hangs on nothing but the journal.
+    fn is_spent(&self) -> bool {
+        let budget = &self.state.config.budget;
+        let (usd, tokens_in, tokens_out) = self.state.cost();
+        let (own_usd, own) = self.recorder.look(|s| s.spent.get(&self.open.cycle).copied()).unwrap_or_default();
+        budget.tokens.is_some_and(|most| tokens_in + tokens_out + own >= most)
+            || budget.usd.is_some_and(|most| usd + own_usd >= most)
     }
 
     /// Evaluations this work may still use.
@@ -187,6 +198,7 @@ impl Cycle<'_> {
             cycle,
             attempt,
             repair,
+            left: self.left(),
             tried: &self.tried,
             cancel: self.recorder.cancel(),
         });

@@ -181,10 +181,13 @@ fn next(state: &RunState, elapsed_s: f64) -> Step {
     if state.stop.is_some() {
         return oldest.map_or(Step::Conclude, Step::Close);
     }
-    if let Some(due) = &state.due {
+    // Lessons that nobody can use any more are not worth a model's time; a resume with more budget asks for them.
+    let over = reached(state, elapsed_s);
+    let wasted = over.is_some() && state.config.rules >= 2;
+    if let Some(due) = state.due.as_ref().filter(|_| !wasted) {
         return Step::Plan(due.clone());
     }
-    if let Some(reason) = reached(state, elapsed_s) {
+    if let Some(reason) = over {
         return Step::Stop(reason);
     }
     if state.open.len() >= state.config.parallel.max(1) as usize {
@@ -335,7 +338,7 @@ fn first(recorder: &Recorder<'_>, id: &CandidateId) -> Result<Result<Outcome, St
     Ok(match (verdict.status, verdict.time) {
         (Status::Passed, Some(time)) => {
             let bottleneck = verdict.profile.map(|p| p.bottleneck);
-            Ok(Outcome { candidate: id.clone(), time, gain: None, bottleneck, within_noise: false })
+            Ok(Outcome { candidate: id.clone(), time, gain: None, applied: None, bottleneck, within_noise: false })
         }
         (status, _) => {
             let summary = format!("{status}: {} {}", verdict.summary, verdict.advice).trim().to_owned();
@@ -526,10 +529,14 @@ fn closing_events(state: &RunState, open: &OpenCycle, report: CycleReport) -> Ve
         && let Some(time) = &verdict.time
     {
         let bottleneck = verdict.profile.as_ref().map(|p| p.bottleneck);
+        let first = report.attempts.iter().find_map(|a| a.time.as_ref().filter(|_| a.improved));
+        let further = state.config.rules >= 2 && first.is_some_and(|f| f.value != time.value);
+        let applied = parent.as_ref().zip(first.filter(|_| further)).map(|(p, f)| p.value / f.value);
         let outcome = Outcome {
             candidate: candidate.clone(),
             time: time.clone(),
             gain: parent.as_ref().map(|p| p.value / time.value),
+            applied,
             bottleneck,
             within_noise: parent.as_ref().is_some_and(|p| is_same(time, p, min_gain)),
         };
@@ -543,7 +550,7 @@ fn closing_events(state: &RunState, open: &OpenCycle, report: CycleReport) -> Ve
                 bottleneck,
             });
         }
-    } else if matches!(report.ended, CycleEnd::Unavailable | CycleEnd::WallTime) {
+    } else if matches!(report.ended, CycleEnd::Unavailable | CycleEnd::WallTime | CycleEnd::Cost) {
         after.push(Event::Tree { change: WorldEvent::Returned { node } });
     } else {
         let (status, summary, candidate) = cycle::last_failure(&report);
@@ -570,7 +577,7 @@ fn closing_events(state: &RunState, open: &OpenCycle, report: CycleReport) -> Ve
 /// there is passed over for the next; that is a gate, not a way to choose.
 fn conclude(recorder: &Recorder<'_>) -> Result<(), Abort> {
     let mut finalists: Vec<Finalist> = recorder.look(|s| {
-        let best = s.ranking().into_iter().take(s.config.finalists.max(1) as usize);
+        let best = s.ranking().into_iter().take(s.config.finalists as usize);
         best.filter_map(|node| {
             let outcome = node.outcome()?;
             Some(Finalist {

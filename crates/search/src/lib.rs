@@ -18,6 +18,7 @@ pub mod record;
 pub mod recorder;
 pub mod replay;
 pub mod roles;
+pub mod shared;
 pub mod solution;
 pub mod state;
 pub mod store;

@@ -1,77 +1,9 @@
 //! Comparing ways to search: the same task under several settings and seeds, and what each reaches after so many
 //! evaluations. Must not know how a table is drawn.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use ksearch_judge::Verdict;
-use ksearch_task::{Candidate, CandidateId};
 use serde::Serialize;
 
-use crate::evaluate::{Evaluator, Stage};
 use crate::state::RunState;
-
-/// An evaluator that several runs share: a candidate that one of them had judged is not judged again for another.
-/// Right for comparisons of policies on a deterministic target, where the inputs' seed does not change a verdict; a
-/// real run draws fresh inputs.
-pub struct Shared<E> {
-    inner: E,
-    seed: u64,
-    quick: bool,
-    known: Mutex<HashMap<(CandidateId, Stage), Cell>>,
-}
-
-/// A verdict that is being made or is there.
-type Cell = Arc<Mutex<Option<Verdict>>>;
-
-impl<E> Shared<E> {
-    /// Shares `inner`, which judges everything with `seed`.
-    pub fn new(inner: E, seed: u64) -> Self {
-        Self { inner, seed, quick: false, known: Mutex::new(HashMap::new()) }
-    }
-
-    /// The same, but whatever is asked for is the cheap screen: the cheapest workload, timed and not checked. Enough to
-    /// compare ways to search with a coder whose candidates are known to be right.
-    #[must_use]
-    pub fn quick(self) -> Self {
-        Self { quick: true, ..self }
-    }
-
-    /// Verdicts that were really made.
-    pub fn judged(&self) -> usize {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    fn once(&self, id: CandidateId, stage: Stage, make: impl FnOnce() -> Option<Verdict>) -> Option<Verdict> {
-        let cell = {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(known.entry((id, stage)).or_default())
-        };
-        // Whoever comes second waits for the first.
-        let mut verdict = cell.lock().unwrap_or_else(PoisonError::into_inner);
-        if verdict.is_none() {
-            *verdict = make();
-        }
-        verdict.clone()
-    }
-}
-
-impl<E: Evaluator> Evaluator for Shared<E> {
-    fn check(&self, candidate: &Candidate) -> Option<Verdict> {
-        self.once(candidate.id(), Stage::Check, || self.inner.check(candidate))
-    }
-
-    fn judge(&self, candidate: &Candidate, stage: Stage, seed: u64) -> Verdict {
-        let stage = if self.quick { Stage::Screen } else { stage };
-        let shared = self.once(candidate.id(), stage, || Some(self.inner.judge(candidate, stage, self.seed)));
-        let verdict = shared.unwrap_or_else(|| self.inner.judge(candidate, stage, self.seed));
-        Verdict { seed, ..verdict }
-    }
-
-    fn lanes(&self) -> usize {
-        self.inner.lanes()
-    }
-}
 
 /// Speedup over the naive kernel that a run had reached after so many evaluations: that of the last improvement within
 /// them. None before the naive kernel was judged.
@@ -82,6 +14,25 @@ pub fn speedup_after(state: &RunState, evaluations: u32) -> Option<f64> {
 /// Evaluations after which a run had reached `speedup`, if it did.
 pub fn evaluations_to(state: &RunState, speedup: f64) -> Option<u32> {
     state.improvements.iter().find(|i| i.speedup.is_some_and(|s| s >= speedup)).map(|i| i.evaluations)
+}
+
+/// How soon one run reached what another one came to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Race {
+    /// The other's best speedup.
+    pub goal: f64,
+    /// Evaluations after which the other had it.
+    pub theirs: u32,
+    /// Evaluations after which this one had it; none if it never did.
+    pub ours: Option<u32>,
+}
+
+/// `ours` against the best of `theirs`. Speedups that are apart by no more than what counts as progress are the same.
+/// None where `theirs` has nothing to reach.
+pub fn race(ours: &RunState, theirs: &RunState) -> Option<Race> {
+    let goal = theirs.best()?.speedup?;
+    let near = goal * (1.0 - theirs.config.min_gain);
+    Some(Race { goal, theirs: evaluations_to(theirs, near)?, ours: evaluations_to(ours, near) })
 }
 
 /// A geometric mean with its 95% interval.
@@ -128,6 +79,7 @@ mod tests {
     use crate::journal::Journal;
     use crate::recorder::Silent;
     use crate::roles::{Cancel, Planner};
+    use crate::shared::Shared;
     use crate::strategy::Plan;
     use crate::tests::toy::{self, Landscape, Toy};
     use crate::{Generator, SearchConfig};
@@ -186,5 +138,13 @@ mod tests {
             assert!(rivals.iter().all(|rival| all[0] >= rival * 0.999), "after {n}: {all:?}");
         }
         assert!(judge.judged() < 8 * 4 * 40, "runs share what was judged");
+        for run in &paper {
+            let own = race(run, run).unwrap();
+            assert!(own.ours == Some(own.theirs) && own.goal > 1.0 && own.theirs <= 40, "{own:?}");
+        }
+        let mut never = paper[0].clone();
+        never.improvements.clear();
+        assert_eq!(race(&never, &paper[0]).unwrap().ours, None);
+        assert_eq!(race(&paper[0], &never), None);
     }
 }

@@ -126,6 +126,8 @@ pub enum CycleEnd {
     Done,
     /// The wall-clock budget ran out.
     WallTime,
+    /// The token or money budget ran out.
+    Cost,
     /// The coder could not be reached.
     Unavailable,
     /// The coder cannot do what the action asks.
@@ -167,6 +169,30 @@ pub struct Attempt {
     /// The sweep that followed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepReport>,
+}
+
+impl SweepReport {
+    /// What it did, in one clause.
+    pub fn telling(&self) -> String {
+        let refused = if self.refused > 0 { format!(", {} broke a limit", self.refused) } else { String::new() };
+        let outcome = if self.values.is_empty() {
+            "and left the tunables as they were".to_owned()
+        } else {
+            let values = self.values.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", ");
+            format!("and chose {values}, {:.2}x as fast as before", self.gain)
+        };
+        let plural = if self.screened == 1 { "" } else { "s" };
+        format!("the sweep screened {} setting{plural} ({} in full{refused}) {outcome}", self.screened, self.full)
+    }
+}
+
+impl Attempt {
+    /// What came of it, in one line.
+    pub fn telling(&self) -> String {
+        let time = self.time.as_ref().map_or_else(String::new, |t| format!(" ({:.1} {})", t.value, t.unit));
+        let sweep = self.sweep.as_ref().map_or_else(String::new, |s| format!("; {}", s.telling()));
+        format!("{}: {}{time}{sweep}", self.status, self.summary)
+    }
 }
 
 /// What came of the work on an action.

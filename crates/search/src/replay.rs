@@ -69,6 +69,16 @@ pub fn replay(
     planner: Option<&dyn Planner>,
     coder: Option<&dyn Coder>,
 ) -> Result<Replayed, ReplayError> {
+    replay_into(Journal::in_memory()?, events, planner, coder)
+}
+
+/// [`replay`] that writes into `journal`, which is empty: all that the engine did in the run, and nothing else.
+pub fn replay_into(
+    journal: Journal,
+    events: &[Recorded],
+    planner: Option<&dyn Planner>,
+    coder: Option<&dyn Coder>,
+) -> Result<Replayed, ReplayError> {
     let state = RunState::fold(events)?;
     let recorded: Vec<&Recorded> = events.iter().filter(|e| is_derivable(&e.event)).collect();
     let cancel = Cancel::default();
@@ -84,7 +94,7 @@ pub fn replay(
         observer: &tape,
         cancel: &cancel,
     };
-    run(&players, events, &state)?;
+    run(&players, events, &state, journal)?;
     let derived = tape.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     // A run that was cut off says nothing about what would have come next.
     let cut = state.finished.is_none();
@@ -93,7 +103,7 @@ pub fn replay(
 }
 
 /// Runs the engine over the recorded past, session by session where one was concluded.
-fn run(players: &Players<'_>, events: &[Recorded], state: &RunState) -> Result<(), ReplayError> {
+fn run(players: &Players<'_>, events: &[Recorded], state: &RunState, mut journal: Journal) -> Result<(), ReplayError> {
     let mut sessions = sessions(events).into_iter();
     let Some(first) = sessions.next() else { return Ok(()) };
     let Some(Event::Started { premises, .. }) = events.first().map(|e| &e.event) else { return Ok(()) };
@@ -101,7 +111,6 @@ fn run(players: &Players<'_>, events: &[Recorded], state: &RunState) -> Result<(
     let naive: Option<(Candidate, Option<Plan>)> = naive.map(|r| (r.candidate.clone(), r.plan.clone()));
     let given = premises.given.as_ref().and_then(|id| state.candidates.get(id)).map(|r| r.candidate.clone());
     let premises: Premises = premises.clone();
-    let mut journal = Journal::in_memory()?;
     journal = engine::start_keeping(players, first, premises, Kernels { naive, given }, journal)?.1;
     for config in sessions {
         journal = engine::resume_keeping(players, journal, |c| *c = config)?.1;

@@ -187,6 +187,8 @@ pub struct CodeRequest<'a> {
     pub attempt: u32,
     /// 0 for the first answer of the attempt, then repairs.
     pub repair: u32,
+    /// Evaluations that this work may still use.
+    pub left: u32,
     /// Candidates of this series so far, with what came of them, in order.
     pub tried: &'a [(CandidateId, String)],
     /// Stop early when cancelled.

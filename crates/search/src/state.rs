@@ -162,6 +162,8 @@ pub struct RunState {
     pub next_cycle: u32,
     /// Coder's answers in open work, by (cycle, attempt, repair).
     pub(crate) answers: HashMap<(u32, u32, u32), CodeResult>,
+    /// US dollars and tokens that open work has cost so far, by its number.
+    pub(crate) spent: HashMap<u32, (f64, u64)>,
     /// Planner's answers that are not settled yet, by (call, retry).
     pub(crate) plans: HashMap<(u32, u32), PlanResult>,
     /// Settled requests to the planner.
@@ -236,6 +238,7 @@ impl RunState {
             closed: Vec::new(),
             next_cycle: 1,
             answers: HashMap::new(),
+            spent: HashMap::new(),
             plans: HashMap::new(),
             calls: 0,
             due: Some(first_request),
@@ -307,6 +310,11 @@ impl RunState {
                 let failed = matches!(result, CodeResult::Failed(_));
                 self.ledger.entry("coder".into()).or_default().add(*seconds, failed, exchanges);
                 self.answers.insert((*cycle, *attempt, *repair), result.clone());
+                let spent = self.spent.entry(*cycle).or_default();
+                for e in exchanges {
+                    spent.0 += e.usd.unwrap_or(0.0);
+                    spent.1 += e.tokens_in + e.tokens_out;
+                }
             }
             Event::Judged { candidate, stage, seed, verdict, cycle, .. } => {
                 let key = (candidate.clone(), *stage, *seed);
@@ -362,6 +370,7 @@ impl RunState {
             Event::Closed { cycle, node, report } => {
                 self.open.remove(cycle).ok_or_else(|| misfit(format!("work {cycle} is not open")))?;
                 self.answers.retain(|(c, ..), _| c != cycle);
+                self.spent.remove(cycle);
                 self.evaluations += report.judged.len() as u32;
                 self.screens += report.screens;
                 for id in &report.judged {
@@ -379,7 +388,7 @@ impl RunState {
                 self.count_unavailable(unavailable.then_some(last));
                 self.due = match &report.best {
                     Some(_) => Some(PlanPurpose::Refine { node: *node }),
-                    None if unavailable || report.ended == CycleEnd::WallTime => None,
+                    None if unavailable || matches!(report.ended, CycleEnd::WallTime | CycleEnd::Cost) => None,
                     None => Some(PlanPurpose::Failed { node: *node }),
                 };
                 if report.best.is_some() {
@@ -425,6 +434,7 @@ impl RunState {
             open: BTreeMap::new(),
             finished: None,
             answers: HashMap::new(),
+            spent: HashMap::new(),
             plans: HashMap::new(),
             ..self.clone()
         }

@@ -337,7 +337,10 @@ impl<'a> Draft<'a> {
         let same = |t: &str| t.trim().eq_ignore_ascii_case(title);
         self.world
             .children(parent)
-            .find(|n| (strategy.is_some() && n.strategy() == strategy) || (!title.is_empty() && same(n.title())))
+            .find(|n| {
+                (strategy.is_some_and(|s| !s.is_empty()) && n.strategy() == strategy)
+                    || (!title.is_empty() && same(n.title()))
+            })
             .map(|n| n.id)
     }
 
@@ -356,7 +359,7 @@ impl<'a> Draft<'a> {
             self.refuse(format!("{id} is not an action, so it has no title, strategy or difficulty"));
             return;
         }
-        if fixed && (patch.title.is_some() || patch.strategy.is_some()) {
+        if fixed && (patch.title.is_some() || patch.description.is_some() || patch.strategy.is_some()) {
             self.refuse(format!("{id} is no longer open, so what it proposes stands; insert a new action instead"));
         }
         if tried && patch.predicted_gain.is_some() {
@@ -373,8 +376,9 @@ impl<'a> Draft<'a> {
             set(&mut action.description, patch.description.as_ref());
             set(&mut action.rationale, patch.rationale.as_ref());
             set(&mut action.difficulty, patch.difficulty.as_ref());
-            if patch.strategy.is_some() {
-                action.strategy.clone_from(&patch.strategy);
+            // An empty name takes the strategy away: the action has become something else.
+            if let Some(strategy) = &patch.strategy {
+                action.strategy = Some(strategy.trim().to_owned()).filter(|s| !s.is_empty());
             }
             if patch.score.is_some() {
                 action.score = patch.score;
@@ -447,6 +451,7 @@ mod tests {
             candidate: CandidateId("good".into()),
             time: Figure::simulated_us(5.0, "test"),
             gain: Some(2.0),
+            applied: None,
             bottleneck: None,
             within_noise: false,
         };
@@ -546,6 +551,8 @@ mod tests {
             json!({"op": "update", "node": "n1", "attempts": 0}),
             json!({"op": "update", "node": "n1", "predicted_gain": 2.0}),
             json!({"op": "update", "node": "n1", "title": "other"}),
+            json!({"op": "update", "node": "n1", "description": "something else"}),
+            json!({"op": "update", "node": "n1", "strategy": "other"}),
             json!({"op": "split", "node": "n1", "children": [{"title": "c", "outcome": {}}]}),
             json!({"op": "delete", "node": "n1"}),
         ] {
@@ -580,6 +587,17 @@ mod tests {
         ]));
         let text = serde_json::to_string(&s).unwrap();
         assert_eq!(serde_json::from_str::<EditScript>(&text).unwrap(), s);
+    }
+
+    #[test]
+    fn an_action_that_becomes_something_else_can_leave_its_strategy() {
+        let mut w = World::default();
+        edit(&mut w, &json!([{"op": "insert", "parent": "root", "title": "a", "strategy": "tile"}])).unwrap();
+        edit(&mut w, &json!([{"op": "update", "node": "n1", "description": "tile, and more", "strategy": ""}]))
+            .unwrap();
+        assert_eq!(w.get(NodeId(1)).unwrap().strategy(), None);
+        edit(&mut w, &json!([{"op": "insert", "parent": "root", "title": "b", "strategy": ""}])).unwrap();
+        assert_eq!(w.get(NodeId(2)).unwrap().strategy(), None);
     }
 
     #[test]

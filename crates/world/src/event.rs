@@ -109,7 +109,7 @@ impl World {
                 self.expect(*node, "solved", |s| *s == State::Active)?;
                 self.update(*node, |n| n.state = State::Solved(outcome.clone()))?;
                 let solved = self.get(*node).ok_or(WorldError::NoNode(*node))?.clone();
-                self.calibration.observe_success(&solved, outcome.gain);
+                self.calibration.observe_success(&solved, outcome.applied.or(outcome.gain));
             }
             WorldEvent::Failed { node, failure } => {
                 self.expect(*node, "failed", |s| *s == State::Active)?;

@@ -107,6 +107,10 @@ pub struct Outcome {
     pub time: Figure,
     /// Parent's time over its time: above 1 is faster. None where the parent has no time.
     pub gain: Option<f64>,
+    /// The same for the first candidate that passed, where improvements beyond the action followed: what a prediction of
+    /// the action is compared with, and what its strategy is credited with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<f64>,
     /// The class that bounds it, as its profile says.
     pub bottleneck: Option<Bottleneck>,
     /// Is its difference from the parent within noise?

@@ -364,8 +364,14 @@ mod tests {
              "bottleneck": "latency", "impacts": {"latency": {"rating": 7.0, "notes": "chains"}}, "notes": "long"}]});
         world.edit("p", &serde_json::from_value(script).unwrap(), &EditLimits::default()).unwrap();
         let time = Figure::simulated_us(200.0, "m1-max");
-        let outcome =
-            Outcome { candidate: CandidateId("seed".into()), time, gain: None, bottleneck: None, within_noise: false };
+        let outcome = Outcome {
+            candidate: CandidateId("seed".into()),
+            time,
+            gain: None,
+            applied: None,
+            bottleneck: None,
+            within_noise: false,
+        };
         world.apply(&WorldEvent::Seeded { outcome }).unwrap();
         let out = export(&world, Some(100.0));
         assert_eq!(out["computed_signals"]["trace"]["latency_ms"], 0.2);

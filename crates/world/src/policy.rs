@@ -197,6 +197,7 @@ mod tests {
             candidate: CandidateId("c".into()),
             time: Figure::simulated_us(time, "test"),
             gain: Some(gain),
+            applied: None,
             bottleneck: None,
             within_noise: false,
         }

@@ -28,6 +28,7 @@ fn measured(time: f64) -> Outcome {
         candidate: CandidateId(format!("c{time}")),
         time: Figure::simulated_us(time, "test"),
         gain: Some(10.0 / time),
+        applied: None,
         bottleneck: None,
         within_noise: false,
     }

@@ -2,8 +2,10 @@
 
 use anyhow::{Result, bail};
 use comfy_table::{Table, presets};
+use ksearch_device::TargetId;
 use ksearch_search::builtin::Refinement;
-use ksearch_search::matrix::{Mean, Shared, evaluations_to, mean, speedup_after};
+use ksearch_search::matrix::{Mean, Race, mean, race, speedup_after};
+use ksearch_search::shared::Shared;
 use ksearch_search::{BuiltinCoder, BuiltinPlanner, Journal, Planner, Players, RunState, SearchConfig, Silent, coder};
 use ksearch_world::PolicyConfig;
 
@@ -12,6 +14,11 @@ use crate::context;
 use crate::exit::Outcome;
 use crate::printer::Printer;
 use crate::session::{Material, Session};
+
+/// Seed of all inputs.
+const INPUTS: u64 = 0;
+/// The setting that others are raced against.
+const RIVAL: &str = "paper";
 
 /// One setting.
 struct Arm {
@@ -32,8 +39,12 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
     let Some(generator) = coder::generator(&session.judge().task().family) else {
         bail!("a matrix needs the built-in roles, and they do not know task `{}`", session.task_name());
     };
-    let judge = Shared::new(session.judge(), 0);
-    let judge = if args.quick { judge.quick() } else { judge };
+    let judge = Shared::new(session.judge(), INPUTS);
+    let mut judge = if args.quick { judge.quick() } else { judge };
+    if let Some(path) = &args.verdicts {
+        judge = judge.kept_in(path, &premises(args, global, &session)?)?;
+        printer.note(format!("{} verdicts are known from {}", judge.known(), path.display()));
+    }
     let mut rows = Vec::new();
     for arm in arms(args)? {
         let mut states: Vec<RunState> = Vec::new();
@@ -42,7 +53,7 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
             config.budget.evaluations = args.evaluations;
             config.budget.floor_fraction = None;
             // The last phase says nothing about how a search got there.
-            config.finalists = 1;
+            config.finalists = 0;
             let planner: Box<dyn Planner> = if arm.refinement {
                 Box::new(Refinement::new(Some(generator.catalogue())))
             } else {
@@ -64,7 +75,7 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
                 bail!("{} seed {seed}: {stop}", arm.name);
             }
             printer.note(format!(
-                "{} seed {seed}: {} ({} verdicts so far)",
+                "{} seed {seed}: {} ({} judged so far)",
                 arm.name,
                 state
                     .best()
@@ -76,8 +87,29 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
         }
         rows.push((arm, states));
     }
+    if let Some(lost) = judge.lost() {
+        printer.note(format!("not all verdicts could be kept: {lost}"));
+    }
     show(args, &rows, printer)?;
     Ok(Outcome::Success)
+}
+
+/// All that a verdict hangs on besides the candidate and the seed.
+fn premises(args: &MatrixArgs, global: &Global, session: &Session) -> Result<serde_json::Value> {
+    let TargetId::Sim(chip) = session.judge().target().id() else {
+        bail!("--verdicts: only simulated times can be kept; a device has to be asked anew");
+    };
+    let chip = context::chips(global)?.get(chip)?;
+    // The debug form shows every field of task and chip.
+    let hash = |text: String| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+    Ok(serde_json::json!({
+        "task": session.task_name(),
+        "task_hash": hash(format!("{:?}", session.judge().task())),
+        "target": args.target.target,
+        "chip_hash": hash(format!("{chip:?}")),
+        "quick": args.quick,
+        "versions": session.premises().versions,
+    }))
 }
 
 fn arms(args: &MatrixArgs) -> Result<Vec<Arm>> {
@@ -97,30 +129,35 @@ fn arms(args: &MatrixArgs) -> Result<Vec<Arm>> {
 
 fn show(args: &MatrixArgs, rows: &[(Arm, Vec<RunState>)], printer: Printer) -> Result<()> {
     let at = |states: &[RunState], n: u32| mean(&states.iter().filter_map(|s| speedup_after(s, n)).collect::<Vec<_>>());
+    let rival = rows.iter().find(|(arm, _)| arm.name == RIVAL).map(|(_, states)| states);
     let mut table = Table::new();
     let mut header = vec!["setting".to_owned()];
     header.extend(args.at.iter().map(|n| format!("speedup after {n}")));
-    header.push("evaluations to 95% of the best".into());
+    if rival.is_some() {
+        header.push(format!("evaluations to {RIVAL}'s best / {RIVAL}'s own"));
+        header.push("ratio".into());
+    }
     table.load_style(presets::NOTHING).set_header(header);
-    // The best that any run reached, as the common goal.
-    let top = rows.iter().flat_map(|(_, s)| s).filter_map(|s| s.best().and_then(|b| b.speedup)).fold(1.0, f64::max);
     let mut objects = Vec::new();
     for (arm, states) in rows {
         let points: Vec<Option<Mean>> = args.at.iter().map(|n| at(states, *n)).collect();
-        let reached: Vec<Option<u32>> = states.iter().map(|s| evaluations_to(s, 0.95 * top)).collect();
         let mut row = vec![arm.name.clone()];
-        row.extend(points.iter().map(|m| m.map_or_else(String::new, interval)));
-        row.push(
-            reached.iter().map(|r| r.map_or_else(|| "-".to_owned(), |n| n.to_string())).collect::<Vec<_>>().join(" "),
-        );
+        row.extend(points.iter().map(|m| m.map_or_else(String::new, |m| interval(m, "x"))));
+        let races: Vec<Option<Race>> =
+            rival.map(|r| states.iter().zip(r).map(|(ours, theirs)| race(ours, theirs)).collect()).unwrap_or_default();
+        if rival.is_some() {
+            row.push(races.iter().map(|r| r.map_or_else(|| "-".to_owned(), lap)).collect::<Vec<_>>().join("  "));
+            row.push(ratio(&races).map_or_else(|| "not in all seeds".to_owned(), |m| interval(m, "")));
+        }
         table.add_row(row);
         objects.push(serde_json::json!({
-            "setting": arm.name, "at": args.at, "speedup": points, "evaluations_to_95_percent": reached,
+            "setting": arm.name, "at": args.at, "speedup": points, "races": races, "ratio": ratio(&races),
             "runs": states.iter().map(one).collect::<Vec<_>>(),
         }));
     }
     printer.line(format!(
-        "{} on {}{}: speedup over the naive kernel (derived from times on that target), geometric mean and 95% interval over {} seeds",
+        "{} on {}{}: speedup over the naive kernel (derived from times on that target), geometric mean and 95% interval \
+         over {} seeds; inputs of seed {INPUTS}",
         args.task,
         args.target.target,
         if args.quick { ", cheapest workload only" } else { "" },
@@ -128,7 +165,18 @@ fn show(args: &MatrixArgs, rows: &[(Arm, Vec<RunState>)], printer: Printer) -> R
     ))?;
     printer.line("")?;
     printer.line(table)?;
-    Ok(printer.object(&serde_json::json!({ "task": args.task, "target": args.target.target, "seeds": args.seeds, "quick": args.quick, "top": top, "settings": objects }))?)
+    Ok(printer.object(&serde_json::json!({ "task": args.task, "target": args.target.target, "seeds": args.seeds, "quick": args.quick, "inputs": INPUTS, "settings": objects }))?)
+}
+
+fn lap(race: Race) -> String {
+    race.ours.map_or_else(|| format!("-/{}", race.theirs), |n| format!("{n}/{}", race.theirs))
+}
+
+/// Evaluations to the rival's best over its own, where every seed got there.
+fn ratio(races: &[Option<Race>]) -> Option<Mean> {
+    let ratios: Option<Vec<f64>> =
+        races.iter().map(|r| r.and_then(|r| Some(f64::from(r.ours?) / f64::from(r.theirs)))).collect();
+    mean(&ratios?)
 }
 
 /// One run: how it went and what it came to.
@@ -144,6 +192,10 @@ fn one(state: &RunState) -> serde_json::Value {
     })
 }
 
-fn interval(m: Mean) -> String {
-    if m.count < 2 { format!("{:.2}x", m.mean) } else { format!("{:.2}x [{:.2}, {:.2}]", m.mean, m.low, m.high) }
+fn interval(m: Mean, unit: &str) -> String {
+    if m.count < 2 {
+        format!("{:.2}{unit}", m.mean)
+    } else {
+        format!("{:.2}{unit} [{:.2}, {:.2}]", m.mean, m.low, m.high)
+    }
 }

@@ -18,8 +18,8 @@ use ksearch_task::{CandidateId, Figure, FigureKind};
 use ksearch_world::{Node, NodeId};
 
 use crate::model::{
-    Best, Headline, LineCosts, Named, Record, Report, Reproduce, Roofline, RunFacts, SCHEMA, Shown, Split, Standing,
-    Step, TreeNode, Trial,
+    Best, Headline, LineCosts, Named, Record, Report, Reproduce, RoleUse, Roofline, RunFacts, SCHEMA, Shown, Split,
+    Standing, Step, TreeNode, Trial,
 };
 use crate::text;
 
@@ -48,6 +48,22 @@ pub(crate) struct Said {
     pub(crate) node: Option<NodeId>,
     pub(crate) purpose: String,
     pub(crate) exchanges: Vec<ksearch_search::roles::Exchange>,
+}
+
+/// The ledger, where a model was asked at all.
+fn ledger(ledger: &BTreeMap<String, ksearch_search::state::Ledger>) -> Vec<RoleUse> {
+    if ledger.values().all(|l| l.exchanges == 0) {
+        return Vec::new();
+    }
+    let one = |(role, l): (&String, &ksearch_search::state::Ledger)| RoleUse {
+        role: text::line(role),
+        requests: (l.calls, l.failures),
+        exchanges: l.exchanges,
+        tokens: (l.tokens_in, l.tokens_out),
+        usd: (l.unpriced < l.exchanges).then_some(l.usd),
+        seconds: l.seconds,
+    };
+    ledger.iter().map(one).collect()
 }
 
 impl Loaded {
@@ -194,6 +210,7 @@ impl Loaded {
             budget: state.config.budget.evaluations,
             screens: s.screens,
             cost: (s.cost.usd, s.cost.tokens_in, s.cost.tokens_out),
+            ledger: ledger(&s.ledger),
             nodes: (s.tree.nodes, s.tree.solved, s.tree.open, s.tree.abandoned),
             working: working.collect(),
         }

@@ -196,6 +196,7 @@ impl Synthetic {
             candidate: id.clone(),
             time: us(400.0),
             gain: None,
+            applied: None,
             bottleneck: Some(Bottleneck::Latency),
             within_noise: false,
         };
@@ -322,6 +323,7 @@ impl Synthetic {
                 candidate: id.clone(),
                 time: us(t),
                 gain: Some(parent_time / t),
+                applied: None,
                 bottleneck: Some(Bottleneck::Bandwidth),
                 within_noise: false,
             };

@@ -69,6 +69,11 @@ impl RecipeBuilder {
     }
 }
 
+/// A kernel that ships, for the empty plan.
+pub(super) fn naive(path: &str) -> Result<Candidate, PlanError> {
+    ksearch_task::builtin::kernel(path).map_err(|e| PlanError::Unrenderable(e.to_string()))
+}
+
 /// An MSL candidate of one file that holds its recipe. Values of the plan that are no longer allowed fall back to the
 /// default.
 pub(super) fn candidate(path: &str, text: String, recipe: Recipe, tunables: Vec<Tunable>, plan: &Plan) -> Candidate {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-use crate::strategy::PlanError;
+use crate::strategy::{Catalogue, Plan, PlanError};
 
 /// Longest comment line written.
 const COMMENT_WIDTH: usize = 118;
@@ -60,8 +60,14 @@ fn tidy(source: &str) -> String {
     out
 }
 
+/// What `plan` holds, as a comment.
+pub(super) fn strategies(catalogue: &Catalogue, plan: &Plan) -> String {
+    let titles: Vec<_> = catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
+    comment(&format!("Strategies: {}.", titles.join("; ")))
+}
+
 /// `text` as `//` lines.
-pub(super) fn comment(text: &str) -> String {
+fn comment(text: &str) -> String {
     let mut lines = vec!["//".to_owned()];
     for word in text.split_whitespace() {
         match lines.last_mut() {

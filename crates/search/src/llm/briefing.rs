@@ -71,7 +71,7 @@ struct ToleranceView {
 struct WorkloadView {
     label: String,
     kind: String,
-    purpose: &'static str,
+    purpose: String,
     values: String,
     work: Option<String>,
 }
@@ -140,9 +140,9 @@ fn workload(task: &Task, workload: &ksearch_task::Workload) -> WorkloadView {
         label: workload.label.clone(),
         kind: workload.kind.clone(),
         purpose: match (workload.purpose.times(), workload.purpose.checks()) {
-            (true, true) => "timed and checked",
-            (true, false) => "timed",
-            _ => "checked",
+            (true, true) => format!("timed with weight {} and checked", workload.weight),
+            (true, false) => format!("timed with weight {}", workload.weight),
+            _ => "checked".to_owned(),
         },
         values,
         work,

@@ -8,7 +8,9 @@ use serde_json::{Value, json as object};
 
 use super::briefing::Briefing;
 use super::{prompts, role_error, views};
+use crate::noise::is_faster;
 use crate::roles::{CodeAnswer, CodeRequest, CodeStep, Coder, RoleError};
+use crate::state::Improvement;
 
 /// A model that writes kernels.
 pub struct LlmCoder {
@@ -36,17 +38,26 @@ impl LlmCoder {
         let node = state.world.get(request.node);
         let base = request.base.and_then(|id| Some((id, state.candidates.get(id)?)));
         let base_verdict = base.and_then(|(id, r)| Some(views::verdict(state.full_verdict(id)?, &r.candidate)));
-        let best = state.best().filter(|b| Some(&b.candidate) != request.base);
+        // Shown for ideas only where it is really faster than what is started from.
+        let base_time = request.base.and_then(|id| state.full_verdict(id)?.time.as_ref());
+        let faster = |b: &&Improvement| base_time.is_none_or(|t| is_faster(&b.time, t, state.config.min_gain));
+        let best = state.best().filter(|b| Some(&b.candidate) != request.base).filter(faster);
         let best = best.and_then(|b| {
             let record = state.candidates.get(&b.candidate)?;
-            Some(object!({"time": views::figure(&b.time), "candidate": views::candidate(&record.candidate)}))
+            let swept = views::swept(state, &b.candidate);
+            Some(object!({"time": views::figure(&b.time), "candidate": views::candidate(&record.candidate, swept)}))
         });
+        // What this work swept is told among what was tried; what earlier work swept is told with the kernel.
+        let own_sweep = || Some("what the sweep did is told below".to_owned());
         let common = object!({
             "action": node.map(views::node),
             "failed_before": node.map(|n| views::node(n).failures()).unwrap_or_default(),
             "path": path(request),
             "related": node.map(|n| related(request, n)).unwrap_or_default(),
-            "base": base.map(|(_, r)| views::candidate(&r.candidate)),
+            "floor": state.premises.floor.as_ref().map(views::figure),
+            "budget": views::budget(state),
+            "left": request.left,
+            "base": base.map(|(id, r)| views::candidate(&r.candidate, views::swept(state, id))),
             "base_verdict": base_verdict,
             "best": best,
             "tried": request.tried.iter().map(|(id, said)| format!("{}: {said}", id.short())).collect::<Vec<_>>(),
@@ -54,13 +65,13 @@ impl LlmCoder {
         let own = match &request.step {
             CodeStep::Apply => object!({}),
             CodeStep::Repair { candidate, verdict } | CodeStep::Debug { candidate, verdict } => object!({
-                "candidate": views::candidate(candidate),
+                "candidate": views::candidate(candidate, None),
                 "verdict": views::verdict(verdict, candidate),
             }),
             CodeStep::Improve { candidate, verdict, last } => object!({
-                "candidate": views::candidate(candidate),
+                "candidate": views::candidate(candidate, own_sweep()),
                 "verdict": views::verdict(verdict, candidate),
-                "last": last.map(|(c, _)| views::candidate(c)),
+                "last": last.map(|(c, _)| views::diff(candidate, c)),
                 "last_verdict": last.map(|(c, v)| views::verdict(v, c)),
             }),
         };

@@ -6,6 +6,7 @@ use serde_json::{Value, json as object};
 
 use super::briefing::Briefing;
 use super::{prompts, role_error, views};
+use crate::noise::is_same;
 use crate::roles::{PlanAnswer, PlanPurpose, PlanRequest, Planner, RoleError};
 use crate::state::RunState;
 use crate::strategy::Catalogue;
@@ -34,6 +35,8 @@ impl<'a> LlmPlanner<'a> {
             "catalogue": self.catalogue.map(|c| views::strategies(c, state)),
             "catalogue_only": self.catalogue_only,
             "baseline": views::baseline(state),
+            "floor": state.premises.floor.as_ref().map(views::figure),
+            "budget": views::budget(state),
         });
         let own = match request.purpose {
             PlanPurpose::Initialise => {
@@ -69,7 +72,7 @@ impl<'a> LlmPlanner<'a> {
                     "active": state.world.get(*node).map(views::node),
                     "outcome": failure(state, *node),
                     "attempts": report.map(views::attempts).unwrap_or_default(),
-                    "candidate": record.map(|r| views::candidate(&r.candidate)),
+                    "candidate": record.zip(last.as_ref()).map(|(r, id)| views::candidate(&r.candidate, views::swept(state, id))),
                     "verdict": record.zip(verdict).map(|(r, v)| views::verdict(v, &r.candidate)),
                 })
             }
@@ -83,19 +86,22 @@ fn attached(state: &RunState, node: NodeId) -> (Option<views::CandidateView>, Op
     let Some(node) = state.world.get(node) else { return (None, None) };
     let Some(record) = state.attached(node) else { return (None, None) };
     let verdict = node.outcome().and_then(|o| state.full_verdict(&o.candidate));
-    (Some(views::candidate(&record.candidate)), verdict.map(|v| views::verdict(v, &record.candidate)))
+    let swept = node.outcome().and_then(|o| views::swept(state, &o.candidate));
+    (Some(views::candidate(&record.candidate, swept)), verdict.map(|v| views::verdict(v, &record.candidate)))
 }
 
 fn outcome(state: &RunState, node: NodeId) -> String {
     let Some(outcome) = state.world.get(node).and_then(Node::outcome) else { return String::new() };
-    if state.best().is_some_and(|b| b.candidate == outcome.candidate) {
-        "It is the best so far.".to_owned()
-    } else if outcome.within_noise {
-        "That is no difference from its parent beyond noise.".to_owned()
-    } else {
-        let best = state.best().map(|b| views::figure(&b.time)).unwrap_or_default();
-        format!("The best so far takes {best}.")
-    }
+    let noise = if outcome.within_noise { "That is no difference from its parent beyond noise. " } else { "" };
+    let best = match state.best() {
+        Some(best) if best.candidate == outcome.candidate => "It is the fastest so far.".to_owned(),
+        Some(best) if is_same(&best.time, &outcome.time, state.config.min_gain) => {
+            format!("It is as fast as the fastest so far, within noise ({}).", views::figure(&best.time))
+        }
+        Some(best) => format!("The fastest so far takes {}.", views::figure(&best.time)),
+        None => String::new(),
+    };
+    format!("{noise}{best}")
 }
 
 fn failure(state: &RunState, node: NodeId) -> String {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::roles::{RoleError, RoleErrorKind};
 
 /// Version of the prompts. Raised with every change to a template or a schema; a test holds it to their content.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 pub(super) const TEMPLATES: [(&str, &str); 15] = [
     ("_action.j2", include_str!("prompts/_action.j2")),

@@ -133,6 +133,10 @@ fn run(answer: &'static (dyn Fn(&Prompt) -> Result<String, CallError> + Sync)) -
         name: "MLX scaled_dot_product_attention".into(),
         time: ksearch_task::Figure::simulated_us(120.0, "toy"),
     });
+    premises.floor = Some(ksearch_task::Figure {
+        kind: ksearch_task::FigureKind::Derived,
+        ..ksearch_task::Figure::simulated_us(20.0, "toy")
+    });
     let briefing = Briefing::new(
         &task,
         "sim:toy",
@@ -208,6 +212,57 @@ fn every_prompt_shows_the_whole_task_and_the_notes() {
     assert!(state.ledger["planner"].tokens_in >= 3000 && state.ledger["coder"].calls >= 4);
 }
 
+/// What players of recorded searches missed: how much of the budget is left, what the sweep did, what a time and the
+/// floor stand for, how macros are made.
+#[test]
+fn prompts_say_what_figures_mean_and_what_is_left() {
+    let (asked, _) = run(&answer);
+    for prompt in &asked {
+        let has = |what: &str| assert!(prompt.user.contains(what), "{} does not say `{what}`", prompt.label);
+        has("geometric mean of its times over the timed workloads, each counted with its weight");
+        has("timed with weight 2 and checked");
+        has("at its peak\nrates, averaged in the same way: 20.0 us (derived on toy)");
+        if prompt.label != "coder-repair" {
+            has("of 12 evaluations are used");
+        }
+        // A kernel with tunables always comes with what the sweep did to them.
+        for shown in prompt.user.split("[tunables]").skip(1) {
+            assert!(shown.contains("Tunables: ROWS = "), "{}", prompt.label);
+        }
+        if prompt.label == "coder-improve" {
+            has("the sweep screened 1 setting (1 in full) and chose ROWS = 2");
+        }
+        if prompt.label.starts_with("coder") {
+            assert!(prompt.system.contains("compiled anew for every workload"));
+        }
+    }
+}
+
+/// A kernel that is as fast as the one started from, within noise, is not called faster.
+#[test]
+fn only_what_is_faster_beyond_noise_is_shown_as_faster() {
+    fn equal(prompt: &Prompt) -> Result<String, CallError> {
+        match prompt.label.as_str() {
+            "planner-refine" if !prompt.user.contains("**n4**") => Ok(serde_json::json!({"ops": [
+                {"op": "insert", "parent": "n1", "id": "a", "title": "The same", "rating": 9.0, "confidence": 0.9},
+                {"op": "insert", "parent": "a", "title": "From the same", "rating": 9.0, "confidence": 0.9}]})
+            .to_string()),
+            "coder-apply" if prompt.user.contains("The same") => {
+                Ok(kernel("tile ; constant int more = 0").replace("default = 1", "default = 2"))
+            }
+            "coder-apply" if prompt.user.contains("From the same") => {
+                Ok(kernel("tile unroll").replace("default = 1", "default = 2"))
+            }
+            _ => answer(prompt),
+        }
+    }
+    let (asked, _) = run(&equal);
+    let from = asked.iter().filter(|p| p.label == "coder-apply").find(|p| p.user.contains(", From the same"));
+    assert!(!from.unwrap().user.contains("for ideas"), "{}", from.unwrap().user);
+    let refine: Vec<_> = asked.iter().filter(|p| p.label == "planner-refine").collect();
+    assert!(refine.iter().any(|p| p.user.contains("as fast as the fastest so far, within noise")));
+}
+
 /// A4's other half: a long error never pushes anything out.
 #[test]
 fn refusals_reach_the_model_whole() {
@@ -259,5 +314,5 @@ fn the_version_stands_for_the_content() {
         hasher.update(name.as_bytes()).update(text.as_bytes());
     }
     hasher.update(PLANNER_SCHEMA.as_bytes()).update(CODER_SCHEMA.as_bytes());
-    insta::assert_snapshot!(format!("version {VERSION}: {}", &hasher.finalize().to_hex()[..16]), @"version 2: 0090400d0af9522b");
+    insta::assert_snapshot!(format!("version {VERSION}: {}", &hasher.finalize().to_hex()[..16]), @"version 3: 79d7217743b412cc");
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ksearch_device::Profile;
 use ksearch_judge::Verdict;
-use ksearch_task::{Candidate, Figure};
+use ksearch_task::{Candidate, CandidateId, Figure};
 use ksearch_world::{Node, NodeId, State};
 use serde::Serialize;
 
@@ -25,20 +25,45 @@ pub(super) struct FileView {
 #[derive(Debug, Serialize)]
 pub(super) struct CandidateView {
     files: Vec<FileView>,
-    values: String,
+    tunables: String,
 }
 
-/// A candidate as a model should write it: the recipe in the head of the main file.
-pub(super) fn candidate(candidate: &Candidate) -> CandidateView {
-    let values = candidate.values.iter().map(|(n, v)| format!("{n} = {v}")).collect::<Vec<_>>().join(", ");
-    let files = candidate
-        .clone()
-        .with_recipe_comment()
-        .files
-        .into_iter()
-        .map(|f| FileView { path: f.path, text: f.text.trim_end().to_owned() })
-        .collect();
-    CandidateView { files, values }
+/// A candidate as a model should write it: the recipe in the head of the main file. `swept` is what is known of a sweep
+/// of its tunables.
+pub(super) fn candidate(candidate: &Candidate, swept: Option<String>) -> CandidateView {
+    let setting = |t: &ksearch_task::Tunable| {
+        format!("{} = {}", t.name, candidate.values.get(&t.name).copied().unwrap_or(t.default))
+    };
+    let settings = candidate.tunables.iter().map(setting).collect::<Vec<_>>().join(", ");
+    let swept = swept.unwrap_or_else(|| "they were not swept".to_owned());
+    let tunables = if settings.is_empty() { String::new() } else { format!("Tunables: {settings}; {swept}.") };
+    CandidateView { files: sources(candidate), tunables }
+}
+
+fn sources(candidate: &Candidate) -> Vec<FileView> {
+    let whole = candidate.clone().with_recipe_comment().files.into_iter();
+    whole.map(|f| FileView { path: f.path, text: f.text.trim_end().to_owned() }).collect()
+}
+
+/// What changes from `old` to `new`, as a unified diff of all files.
+pub(super) fn diff(old: &Candidate, new: &Candidate) -> String {
+    let text = |c: &Candidate| sources(c).into_iter().map(|f| f.text + "\n").collect::<String>();
+    let (old, new) = (text(old), text(new));
+    let changes = similar::TextDiff::from_lines(&old, &new);
+    changes.unified_diff().context_radius(2).to_string().trim_end().to_owned()
+}
+
+/// What closed work says of a sweep that `id` came through: as the candidate that was swept, or as what the sweep chose.
+pub(super) fn swept(state: &RunState, id: &CandidateId) -> Option<String> {
+    let attempts = state.closed.iter().rev().flat_map(|c| &c.report.attempts);
+    attempts.filter_map(|a| a.candidate.as_ref().zip(a.sweep.as_ref())).find_map(|(start, sweep)| {
+        let chosen = || {
+            let record = state.candidates.get(start)?;
+            Some(Candidate { values: sweep.values.clone(), ..record.candidate.clone() }.id())
+        };
+        let is_it = if sweep.values.is_empty() { start == id } else { chosen().as_ref() == Some(id) };
+        is_it.then(|| sweep.telling())
+    })
 }
 
 #[derive(Debug, Serialize)]
@@ -212,7 +237,10 @@ pub(super) fn node(node: &Node) -> NodeView {
     let measured = outcome.map(|o| {
         let gain = o.gain.map_or_else(String::new, |g| format!("{} over its parent, ", factor(g)));
         let noise = if o.within_noise { " (no difference beyond noise)" } else { "" };
-        format!("{gain}{} {}{noise}", significant(o.time.value), o.time.unit)
+        let applied = o.applied.map_or_else(String::new, |g| {
+            format!(" (the action as first written gave {}, improvements beyond it the rest)", factor(g))
+        });
+        format!("{gain}{} {}{noise}{applied}", significant(o.time.value), o.time.unit)
     });
     let bottleneck = outcome
         .and_then(|o| o.bottleneck)
@@ -253,6 +281,11 @@ pub(super) fn node(node: &Node) -> NodeView {
     }
 }
 
+/// A node that is settled: what it gave and what was learnt, without the plea for it.
+fn brief(settled: &Node) -> NodeView {
+    NodeView { description: String::new(), rationale: String::new(), impacts: String::new(), ..node(settled) }
+}
+
 impl NodeView {
     /// What failed on it.
     pub(super) fn failures(self) -> Vec<String> {
@@ -284,26 +317,26 @@ pub(super) fn tree(state: &RunState, active: Option<NodeId>) -> TreeView {
     let counts = world.counts();
     let path: Vec<&Node> = active.map(|a| world.path(a)).unwrap_or_default();
     let on_path = |n: &Node| path.iter().any(|p| p.id == n.id);
-    let section = |mut nodes: Vec<&Node>, order: &dyn Fn(&Node) -> f64| {
+    let section = |mut nodes: Vec<&Node>, order: &dyn Fn(&Node) -> f64, view: fn(&Node) -> NodeView| {
         nodes.retain(|n| !on_path(n));
         nodes.sort_by(|a, b| order(a).total_cmp(&order(b)).then(a.id.cmp(&b.id)));
         let more = nodes.len().saturating_sub(SHOWN);
-        (nodes.into_iter().take(SHOWN).map(node).collect::<Vec<_>>(), more)
+        (nodes.into_iter().take(SHOWN).map(view).collect::<Vec<_>>(), more)
     };
-    let (frontier, frontier_more) = section(world.frontier().collect(), &|n| -n.rating);
-    let (solved, solved_more) = section(state.ranking(), &|n| n.time().unwrap_or(f64::INFINITY));
+    let (frontier, frontier_more) = section(world.frontier().collect(), &|n| -n.rating, node);
+    let (solved, solved_more) = section(state.ranking(), &|n| n.time().unwrap_or(f64::INFINITY), brief);
     let failed = world.nodes().filter(|n| matches!(n.state, State::Abandoned { .. })).collect();
-    let (failed, failed_more) = section(failed, &|n| -f64::from(n.id.0));
+    let (failed, failed_more) = section(failed, &|n| -f64::from(n.id.0), brief);
     let waiting = world.nodes().filter(|n| n.is_open() && n.action.is_some() && !world.on_frontier(n)).collect();
-    let (waiting, waiting_more) = section(waiting, &|n| -n.rating);
+    let (waiting, waiting_more) = section(waiting, &|n| -n.rating, node);
     TreeView {
         counts: format!(
-            "{} actions: {} solved, {} open, {} given up; {} evaluations used.",
-            counts.nodes, counts.solved, counts.open, counts.abandoned, state.evaluations
+            "{} actions: {} solved, {} open, {} given up.",
+            counts.nodes, counts.solved, counts.open, counts.abandoned
         ),
         summary: world.summary.clone(),
         questions: world.open_questions.clone(),
-        path: path.into_iter().map(node).collect(),
+        path: path.into_iter().map(|n| if n.outcome().is_some() { brief(n) } else { node(n) }).collect(),
         frontier,
         frontier_more,
         solved,
@@ -342,7 +375,37 @@ fn calibration(state: &RunState) -> Vec<String> {
 
 /// Attempts of a series, one line each.
 pub(super) fn attempts(report: &CycleReport) -> Vec<String> {
-    report.attempts.iter().map(|a| format!("{} → {}: {}", a.step, a.status, a.summary)).collect()
+    report.attempts.iter().map(|a| format!("{} → {}", a.step, a.telling())).collect()
+}
+
+/// What of the budget is used, and what ends the run early.
+pub(super) fn budget(state: &RunState) -> String {
+    let budget = &state.config.budget;
+    let mut text = format!("{} of {} evaluations are used", state.evaluations, budget.evaluations);
+    let mut add = |clause: String| {
+        text.push_str("; ");
+        text.push_str(&clause);
+    };
+    if let Some(most) = budget.wall_s {
+        add(format!("{:.0} of {most:.0} seconds", state.elapsed_s));
+    }
+    let (usd, tokens_in, tokens_out) = state.cost();
+    if let Some(most) = budget.tokens {
+        add(format!("{} of {most} tokens", tokens_in + tokens_out));
+    }
+    if let Some(most) = budget.usd {
+        add(format!("{usd:.2} of {most:.2} US dollars"));
+    }
+    if let Some(most) = budget.plateau {
+        add(format!("the run ends after {most} evaluations in a row without a better kernel"));
+    }
+    if let Some(goal) = budget.target_ratio {
+        add(format!("it ends once a kernel is {goal:.2}x as fast as the library's"));
+    }
+    if let Some(goal) = budget.floor_fraction.filter(|_| state.premises.floor.is_some()) {
+        add(format!("the run ends at {} of the floor's speed", percent(goal)));
+    }
+    text + "."
 }
 
 #[derive(Debug, Serialize)]

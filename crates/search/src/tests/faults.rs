@@ -219,3 +219,81 @@ fn roles_never_see_held_out_results() {
     let state = with(&planner, &coder, toy::config(3));
     assert!(state.finished.is_some() && seen.load(Ordering::SeqCst) > 5);
 }
+
+/// Lessons after the last evaluation are of use to nobody; a resume with more budget asks for them first. Runs begun
+/// under the first rules keep asking, so that they replay.
+#[test]
+fn the_planner_is_not_asked_when_the_budget_is_spent() {
+    let run = |rules: u32| {
+        let asked = std::sync::Mutex::new(Vec::new());
+        let planner = Scripted(|r: &PlanRequest<'_>| {
+            asked.lock().unwrap().push((r.purpose.name(), r.state.evaluations));
+            two_actions(r)
+        });
+        let mut config = SearchConfig { rules, ..toy::config(1) };
+        config.budget.evaluations = 3;
+        let coder = Writer(|r: &CodeRequest<'_>| Ok(format!("online {}", r.attempt)));
+        let state = with(&planner, &coder, config);
+        assert!(state.finished.is_some() && state.evaluations == 3, "{:?}", state.stop);
+        (asked.into_inner().unwrap(), state.due)
+    };
+    let (asked, due) = run(crate::config::RULES);
+    assert!(asked.iter().all(|(_, evaluations)| *evaluations < 3), "{asked:?}");
+    assert!(due.is_some(), "what was not asked stays due");
+    assert!(run(1).0.contains(&("refine", 3)));
+}
+
+/// What improvements beyond an action give is not what its strategy gives, nor what was predicted.
+#[test]
+fn a_strategy_is_credited_with_what_the_action_gave_not_with_what_came_after() {
+    let planner = Scripted(|r: &PlanRequest<'_>| {
+        Ok(match r.purpose {
+            PlanPurpose::Initialise => serde_json::json!({"ops": [
+                {"op": "insert", "parent": "root", "title": "exp2", "strategy": "exp2", "predicted_gain": 1.1}]}),
+            _ => serde_json::json!({"ops": []}),
+        })
+    });
+    let coder = Writer(|r: &CodeRequest<'_>| Ok(if r.attempt == 1 { "exp2" } else { "exp2 tile rows" }.to_owned()));
+    let state = with(&planner, &coder, toy::config(1));
+    let outcome = state.world.get(NodeId(1)).unwrap().outcome().unwrap();
+    let (all, applied) = (outcome.gain.unwrap(), outcome.applied.unwrap());
+    assert!(all > 1.3 && applied < 1.1, "{all} {applied}");
+    let record = &state.world.calibration.strategies["exp2"];
+    assert!((record.observed - applied.ln()).abs() < 1e-12, "{record:?}");
+}
+
+/// Tokens and money stop a run also in the middle of an action, whose try does not count then.
+#[test]
+fn tokens_and_money_are_watched_within_an_action() {
+    struct Dear;
+    impl Coder for Dear {
+        fn name(&self) -> String {
+            "dear".into()
+        }
+
+        fn write(&self, request: &CodeRequest<'_>) -> Result<CodeAnswer, RoleError> {
+            let exchange = serde_json::json!({"provider": "p", "model": "m", "template": "t", "hash": "h", "system": "",
+                "user": "", "answer": "", "tokens_in": 900, "tokens_out": 100, "usd": 0.5, "seconds": 1.0});
+            let text = format!("broken {}", request.attempt);
+            Ok(CodeAnswer::Candidate {
+                candidate: Box::new(toy::candidate(&text, vec![])),
+                plan: None,
+                notes: String::new(),
+                exchanges: vec![serde_json::from_value(exchange).unwrap()],
+            })
+        }
+    }
+    let run = |change: fn(&mut SearchConfig)| {
+        let mut config = SearchConfig { stagnation: 8, ..toy::config(1) };
+        change(&mut config);
+        with(&Scripted(two_actions), &Dear, config)
+    };
+    let tokens = run(|c| c.budget.tokens = Some(2500));
+    let money = run(|c| c.budget.usd = Some(1.5));
+    assert_eq!((tokens.stop.as_ref(), money.stop.as_ref()), (Some(&Stop::Tokens), Some(&Stop::Money)));
+    for state in [tokens, money] {
+        assert_eq!((state.ledger["coder"].calls, state.ledger["coder"].tokens_in), (3, 2700));
+        let node = state.world.get(state.closed[0].node).unwrap();
+        assert!(node.is_open() && node.attempts == 0, "{:?}", node.state);
+    }
+}

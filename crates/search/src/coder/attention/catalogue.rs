@@ -4,8 +4,9 @@
 
 use ksearch_task::DType;
 
+use super::super::{effect, entry};
 use crate::facts::Facts;
-use crate::strategy::{Catalogue, Effect, Strategy};
+use crate::strategy::{Catalogue, Strategy};
 
 pub(super) const ONLINE_SOFTMAX: &str = "online-softmax";
 pub(super) const EXP2: &str = "exp2";
@@ -23,15 +24,6 @@ pub(super) const MATRIX: &str = "simdgroup-matrix";
 pub(super) const PAD_TILES: &str = "pad-tiles";
 pub(super) const TRANSPOSE_K: &str = "transpose-k";
 pub(super) const EDGE_MASKS: &str = "edge-masks";
-
-const fn effect(bandwidth: f64, latency: f64, compute: f64, synchronization: f64) -> Effect {
-    Effect { bandwidth, latency, compute, synchronization }
-}
-
-#[allow(clippy::unnecessary_wraps)]
-fn always(_: &Facts) -> Result<(), String> {
-    Ok(())
-}
 
 fn has_half(facts: &Facts) -> Result<(), String> {
     if facts.dtypes.iter().any(|d| matches!(d, DType::F16 | DType::BF16)) {
@@ -61,17 +53,6 @@ fn few_groups(facts: &Facts) -> Result<(), String> {
 }
 
 pub(super) fn catalogue() -> Catalogue {
-    let entry = |id, title, why| Strategy {
-        id,
-        title,
-        why,
-        requires: &[],
-        conflicts: &[],
-        tunables: &[],
-        difficulty: 1,
-        effect: Effect::NONE,
-        applies: always,
-    };
     Catalogue::new(vec![
         Strategy {
             difficulty: 2,

@@ -4,10 +4,10 @@
 mod catalogue;
 
 use ksearch_task::candidate::{Dispatch, Recipe};
-use ksearch_task::{Candidate, FileError, Tunable, builtin};
+use ksearch_task::{Candidate, Tunable};
 
 use super::recipe::{self, RecipeBuilder};
-use super::template::{Context, comment, render};
+use super::template::{Context, render, strategies};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError};
@@ -44,8 +44,7 @@ impl Generator for Attention {
 
     fn render(&self, plan: &Plan, facts: &Facts) -> Result<Candidate, PlanError> {
         if plan.strategies.is_empty() {
-            let broken = |e: FileError| PlanError::Unrenderable(e.to_string());
-            return builtin::kernel("kernels/attention/naive.metal").map_err(broken);
+            return recipe::naive("kernels/attention/naive.metal");
         }
         let features = Features::of(plan);
         let (recipe, tunables) = features.recipe(facts)?;
@@ -54,9 +53,8 @@ impl Generator for Attention {
             Family::Rows => "rows",
             Family::Matrix => "matrix",
         };
-        let titles: Vec<_> = self.catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
         let mut context = features.context();
-        context.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
+        context.text("strategies", strategies(&self.catalogue, plan));
         let text = render(TEMPLATES, main, context)?;
         Ok(recipe::candidate("attention.metal", text, recipe, tunables, plan))
     }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::coder::testing;
+use ksearch_task::builtin;
 
 #[test]
 fn the_empty_plan_is_the_naive_kernel() {

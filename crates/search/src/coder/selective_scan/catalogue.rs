@@ -2,8 +2,9 @@
 //! rough multipliers from published scans (Mamba's CUDA kernel, MLX ports) and the chip tables; the search corrects them
 //! by what it measures. Must not know how a strategy is written down.
 
+use super::super::{effect, entry};
 use crate::facts::Facts;
-use crate::strategy::{Catalogue, Effect, Strategy};
+use crate::strategy::{Catalogue, Strategy};
 
 pub(super) const EXP2: &str = "exp2";
 pub(super) const STATE_REGISTERS: &str = "state-registers";
@@ -13,15 +14,6 @@ pub(super) const FUSED_STEPS: &str = "fused-steps";
 pub(super) const CHUNKED_SCAN: &str = "chunked-scan";
 pub(super) const SHARE_INPUTS: &str = "share-inputs";
 pub(super) const SPLIT_STATES: &str = "split-states";
-
-const fn effect(bandwidth: f64, latency: f64, compute: f64, synchronization: f64) -> Effect {
-    Effect { bandwidth, latency, compute, synchronization }
-}
-
-#[allow(clippy::unnecessary_wraps)]
-fn always(_: &Facts) -> Result<(), String> {
-    Ok(())
-}
 
 fn long_sequences(facts: &Facts) -> Result<(), String> {
     match facts.largest("L") {
@@ -38,17 +30,6 @@ fn several_states(facts: &Facts) -> Result<(), String> {
 }
 
 pub(super) fn catalogue() -> Catalogue {
-    let entry = |id, title, why| Strategy {
-        id,
-        title,
-        why,
-        requires: &[],
-        conflicts: &[],
-        tunables: &[],
-        difficulty: 1,
-        effect: Effect::NONE,
-        applies: always,
-    };
     Catalogue::new(vec![
         Strategy {
             effect: effect(1.0, 0.95, 0.95, 1.0),

@@ -4,10 +4,10 @@
 mod catalogue;
 
 use ksearch_task::candidate::{Dispatch, Recipe};
-use ksearch_task::{Candidate, FileError, Tunable, builtin};
+use ksearch_task::{Candidate, Tunable};
 
 use super::recipe::RecipeBuilder;
-use super::template::{Context, comment, render};
+use super::template::{Context, render, strategies};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError};
@@ -42,8 +42,7 @@ impl Generator for SelectiveScan {
 
     fn render(&self, plan: &Plan, facts: &Facts) -> Result<Candidate, PlanError> {
         if plan.strategies.is_empty() {
-            let broken = |e: FileError| PlanError::Unrenderable(e.to_string());
-            return builtin::kernel("kernels/selective_scan/naive.metal").map_err(broken);
+            return super::recipe::naive("kernels/selective_scan/naive.metal");
         }
         let features = Features::of(plan);
         let (recipe, tunables) = features.recipe(facts)?;
@@ -52,9 +51,8 @@ impl Generator for SelectiveScan {
             Family::States => "states",
             Family::Time => "time",
         };
-        let titles: Vec<_> = self.catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
         let mut context = features.context();
-        context.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
+        context.text("strategies", strategies(&self.catalogue, plan));
         let text = render(TEMPLATES, main, context)?;
         Ok(super::recipe::candidate("selective_scan.metal", text, recipe, tunables, plan))
     }
@@ -165,6 +163,7 @@ impl<'a> Features<'a> {
 mod tests {
     use super::*;
     use crate::coder::testing;
+    use ksearch_task::builtin;
 
     #[test]
     fn the_empty_plan_is_the_naive_kernel() {

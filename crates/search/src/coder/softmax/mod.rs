@@ -1,13 +1,14 @@
 //! Softmax kernels from a plan: a thread, a simdgroup or a threadgroup per row. Must not know what is measured.
 
 use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, FileError, Tunable, builtin};
+use ksearch_task::{Candidate, Tunable};
 
-use super::recipe::{RecipeBuilder, candidate};
-use super::template::{Context, comment, render};
+use super::recipe::{RecipeBuilder, candidate, naive};
+use super::template::{Context, render, strategies};
+use super::{effect, entry};
 use crate::facts::Facts;
 use crate::generator::Generator;
-use crate::strategy::{Catalogue, Effect, Plan, PlanError, Strategy};
+use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const TEMPLATES: &[(&str, &str)] = &[("softmax", include_str!("softmax.metal.j2"))];
 
@@ -30,18 +31,6 @@ impl Softmax {
 }
 
 fn catalogue() -> Catalogue {
-    let effect = |bandwidth, latency, compute, synchronization| Effect { bandwidth, latency, compute, synchronization };
-    let entry = |id, title, why| Strategy {
-        id,
-        title,
-        why,
-        requires: &[],
-        conflicts: &[],
-        tunables: &[],
-        difficulty: 1,
-        effect: Effect::NONE,
-        applies: |_| Ok(()),
-    };
     Catalogue::new(vec![
         Strategy {
             effect: effect(0.7, 0.7, 0.8, 1.0),
@@ -116,8 +105,7 @@ impl Generator for Softmax {
 
     fn render(&self, plan: &Plan, facts: &Facts) -> Result<Candidate, PlanError> {
         if plan.strategies.is_empty() {
-            let broken = |e: FileError| PlanError::Unrenderable(e.to_string());
-            return builtin::kernel("kernels/softmax/naive.metal").map_err(broken);
+            return naive("kernels/softmax/naive.metal");
         }
         let (recipe, tunables) = recipe(plan, facts)?;
         let text = render(TEMPLATES, "softmax", context(plan, &self.catalogue))?;
@@ -137,8 +125,7 @@ fn context(plan: &Plan, catalogue: &Catalogue) -> Context {
     c.text("exp", if plan.has(EXP2) { "exp2" } else { "exp" });
     c.text("reduce_max", reduction("largest", "max", 0, simd, group));
     c.text("reduce_sum", reduction("sum", "sum", 1, simd, group));
-    let titles: Vec<_> = catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
-    c.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
+    c.text("strategies", strategies(catalogue, plan));
     c
 }
 

@@ -1,10 +1,12 @@
 //! Runs a candidate on the simulator and compares it with the exact answer: what the generators' tests need, and no
 //! more. Judging candidates is another crate's work.
 
+use ksearch_device::reference::exact_answer;
 use ksearch_msl::{CompileOptions, Compiler, Optimise, ParamKind, SourceFile};
 use ksearch_simt::{ArgValue, Buffer, BufferId, Launch, Limits, Memory, Mode, Outcome, Program};
 use ksearch_task::candidate::{Bound, scalar};
 use ksearch_task::compare::compare;
+use ksearch_task::spec::Reference;
 use ksearch_task::{Candidate, Task, Tensors, Workload};
 
 /// One dispatch as it was counted.
@@ -33,8 +35,14 @@ pub fn check(
 ) -> Result<Vec<Counted>, String> {
     let inputs = task.inputs(workload, seed).map_err(|e| e.to_string())?;
     let (memory, counted) = run(candidate, task, workload, &inputs, mode)?;
-    let exact =
-        task.builtin_answer(&workload.env, &inputs).ok_or("no built-in reference")?.map_err(|e| e.to_string())?;
+    let exact = match (task.builtin_answer(&workload.env, &inputs), &task.reference) {
+        (Some(answer), _) => answer.map_err(|e| e.to_string())?,
+        (None, Reference::Source(source)) => {
+            let resolved = source.resolve(task, &workload.env).map_err(|e| e.to_string())?;
+            exact_answer(source, &resolved, &inputs).map_err(|e| e.to_string())?
+        }
+        (None, Reference::Builtin(_)) => return Err("no built-in reference".to_owned()),
+    };
     let infos = task.tensors_at(&workload.env).map_err(|e| e.to_string())?;
     for info in infos.iter().filter(|t| t.present && t.role.is_written()) {
         let buffer = memory.buffers.iter().find(|b| b.name == info.name).ok_or("an output has no buffer")?;
