@@ -27,10 +27,23 @@ pub fn target(global: &Global, text: &str) -> Result<Arc<dyn Target>> {
             let chip = chips(global)?.get(chip)?;
             Ok(Arc::new(simulator(chip)?))
         }
-        TargetId::Metal | TargetId::Cuda | TargetId::CudaMsl | TargetId::Cpu => {
+        TargetId::Cpu => processor(),
+        TargetId::Metal | TargetId::Cuda | TargetId::CudaMsl => {
             bail!("target `{id}` is not built into this program yet; use sim:<chip>")
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn processor() -> Result<Arc<dyn Target>> {
+    let worker = ksearch_device::cpu::WorkerProgram::this().context("cannot find this program's own file")?;
+    let target = ksearch_device::cpu::CpuTarget::new(worker).map_err(|e| anyhow::anyhow!("target `cpu`: {e}"))?;
+    Ok(Arc::new(target))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor() -> Result<Arc<dyn Target>> {
+    bail!("target `cpu` confines kernels by means that only Linux has; use sim:<chip>")
 }
 
 fn simulator(chip: ksearch_apple::Chip) -> Result<SimTarget> {

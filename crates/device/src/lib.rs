@@ -2,7 +2,10 @@
 //!
 //! Knows how to run. Must not know right from wrong, nor what a search is.
 
+#[cfg(target_os = "linux")]
+pub mod cpu;
 pub mod id;
+pub mod isolation;
 pub mod profile;
 pub mod reference;
 pub mod sim;
@@ -12,4 +15,4 @@ pub use id::{TargetId, UnknownTarget};
 pub use profile::Profile;
 pub use sim::SimTarget;
 pub use sim::inspect::{Inspect, Inspected, Inspection};
-pub use target::{BuildInfo, Failure, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts};
+pub use target::{BuildInfo, Failure, Finding, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts};

@@ -253,7 +253,7 @@ impl Runnable for SimRunnable {
             (Some(estimate), Some(counters)) => Some(profile(&self.chip, &estimate, &counters)),
             _ => None,
         };
-        Ok(RunReport { profile, launched })
+        Ok(RunReport { profile, launched, findings: Vec::new() })
     }
 }
 
