@@ -4,11 +4,14 @@
 
 #[cfg(target_os = "linux")]
 pub mod cpu;
+mod fresh;
 pub mod id;
 pub mod isolation;
+pub mod metal;
 pub mod profile;
 pub mod reference;
 pub mod sim;
+pub mod statistics;
 pub mod target;
 
 pub use id::{TargetId, UnknownTarget};

@@ -1,6 +1,6 @@
 //! `sim:<chip>`: Metal kernels on the SIMT machine, timed by the chip's model. Must not know tasks or what is right.
 
-mod bind;
+pub(crate) mod bind;
 pub mod inspect;
 pub mod sample;
 

@@ -14,7 +14,7 @@ mod man;
 mod matrix;
 pub mod model;
 #[cfg(target_os = "linux")]
-mod peers;
+pub mod peers;
 mod profile;
 mod replay;
 pub mod report;

@@ -5,7 +5,7 @@ use clap::Args;
 use comfy_table::{Table, presets};
 use indexmap::IndexMap;
 use ksearch_baseline::{Material, Peer, PeerError, peer};
-use ksearch_device::cpu::statistics::{bootstrap, median};
+use ksearch_device::statistics::{bootstrap, median};
 use ksearch_device::{Purpose, Runnable, Slot, Slots, Target};
 use ksearch_task::compare::compare;
 use ksearch_task::spec::Env;

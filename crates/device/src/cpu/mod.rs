@@ -3,14 +3,12 @@
 
 mod bind;
 pub mod compiler;
-mod fresh;
 mod layout;
 mod memory;
 mod process;
 mod protocol;
 mod run;
 mod signature;
-pub mod statistics;
 pub mod worker;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -10,13 +10,13 @@ use ksearch_task::{Bottleneck, Figure};
 
 use super::bind::{self, BoundDispatch, Given};
 use super::compiler::{Library, SYSTEM};
-use super::fresh::{self, Swaps};
 use super::layout::{Layout, Placement};
 use super::process::{Stop, Timed, Worker};
 use super::protocol::{Arg, Call, Crash, Dispatch, Setup};
-use super::statistics::{bootstrap, median, splitmix};
 use super::worker::WorkerProgram;
+use crate::fresh::{self, Swaps};
 use crate::profile::Profile;
+use crate::statistics::{bootstrap, median, splitmix};
 use crate::target::{BuildInfo, Failure, Finding, Purpose, RunReport, Runnable, Slots};
 
 /// Timed calls that are wanted, at most and at least.

@@ -3,7 +3,7 @@
 
 use ksearch_task::DType;
 
-use super::statistics::splitmix;
+use crate::statistics::splitmix;
 use crate::target::Slots;
 
 /// Pairs that change places in each input per call.
