@@ -27,10 +27,40 @@ pub fn target(global: &Global, text: &str) -> Result<Arc<dyn Target>> {
             let chip = chips(global)?.get(chip)?;
             Ok(Arc::new(simulator(chip)?))
         }
-        TargetId::Metal | TargetId::Cuda | TargetId::CudaMsl | TargetId::Cpu => {
+        TargetId::Cpu => processor(),
+        TargetId::Metal => metal(global),
+        TargetId::Cuda | TargetId::CudaMsl => {
             bail!("target `{id}` is not built into this program yet; use sim:<chip>")
         }
     }
+}
+
+#[cfg(target_os = "macos")]
+fn metal(global: &Global) -> Result<Arc<dyn Target>> {
+    use ksearch_device::metal::{MetalTarget, chip_name, gpu::Gpu as _, objc::SystemGpu};
+    let gpu = SystemGpu::new().map_err(|e| anyhow::anyhow!("target `metal`: {e}"))?;
+    let chips = chips(global)?;
+    // A chip that is newer than this program is described by its device and otherwise taken for the oldest one.
+    let chip = chips.get(&chip_name(&gpu.device().name)).or_else(|_| chips.get("m1"))?;
+    let target = MetalTarget::new(gpu, chip).map_err(|e| anyhow::anyhow!("{e}; {}", ksearch_msl::NoToolchain::HELP))?;
+    Ok(Arc::new(target))
+}
+
+#[cfg(not(target_os = "macos"))]
+fn metal(_: &Global) -> Result<Arc<dyn Target>> {
+    bail!("target `metal` needs macOS; use sim:<chip>, which runs the same kernels anywhere")
+}
+
+#[cfg(target_os = "linux")]
+fn processor() -> Result<Arc<dyn Target>> {
+    let worker = ksearch_device::cpu::WorkerProgram::this().context("cannot find this program's own file")?;
+    let target = ksearch_device::cpu::CpuTarget::new(worker).map_err(|e| anyhow::anyhow!("target `cpu`: {e}"))?;
+    Ok(Arc::new(target))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor() -> Result<Arc<dyn Target>> {
+    bail!("target `cpu` confines kernels by means that only Linux has; use sim:<chip>")
 }
 
 fn simulator(chip: ksearch_apple::Chip) -> Result<SimTarget> {

@@ -19,6 +19,9 @@ use crate::args::Cli;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    // Candidates for processors run in processes of their own, which are this program too.
+    #[cfg(target_os = "linux")]
+    ksearch_device::cpu::worker::serve_if_asked();
     let cli = Cli::parse();
     let printer = Printer::new(cli.global.json, cli.global.quiet, cli.global.no_color);
     let filter = tracing_subscriber::EnvFilter::try_from_env("KSEARCH_LOG")

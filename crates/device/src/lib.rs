@@ -2,14 +2,20 @@
 //!
 //! Knows how to run. Must not know right from wrong, nor what a search is.
 
+#[cfg(target_os = "linux")]
+pub mod cpu;
+mod fresh;
 pub mod id;
+pub mod isolation;
+pub mod metal;
 pub mod profile;
 pub mod reference;
 pub mod sim;
+pub mod statistics;
 pub mod target;
 
 pub use id::{TargetId, UnknownTarget};
 pub use profile::Profile;
 pub use sim::SimTarget;
 pub use sim::inspect::{Inspect, Inspected, Inspection};
-pub use target::{BuildInfo, Failure, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts};
+pub use target::{BuildInfo, Failure, Finding, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts};

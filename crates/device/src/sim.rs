@@ -1,6 +1,6 @@
 //! `sim:<chip>`: Metal kernels on the SIMT machine, timed by the chip's model. Must not know tasks or what is right.
 
-mod bind;
+pub(crate) mod bind;
 pub mod inspect;
 pub mod sample;
 
@@ -265,7 +265,7 @@ impl Runnable for SimRunnable {
             (Some(estimate), Some(counters)) => Some(profile(&self.chip, &estimate, &counters)),
             _ => None,
         };
-        Ok(RunReport { profile, launched })
+        Ok(RunReport { profile, launched, findings: Vec::new() })
     }
 }
 

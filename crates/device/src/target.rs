@@ -41,13 +41,26 @@ pub struct BuildInfo {
     pub unread: Vec<String>,
 }
 
+/// Something a target noticed in a run, for the judge to weigh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Stable identifier, as of a verdict's evidence.
+    pub check: String,
+    /// Is it as it should be?
+    pub ok: bool,
+    /// One sentence with the figures.
+    pub detail: String,
+}
+
 /// What one run gave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RunReport {
     /// Time and counters; only for [`Purpose::Measure`].
     pub profile: Option<Profile>,
     /// Kernels that were really launched, in order.
     pub launched: Vec<String>,
+    /// What the target noticed beside.
+    pub findings: Vec<Finding>,
 }
 
 /// Why a candidate could not be built or run. Each variant says whose fault it is.
@@ -147,4 +160,11 @@ pub trait Runnable: Send {
 
     /// Runs all dispatches once over `slots`. Writable slots are updated in place, also when it fails.
     fn run(&mut self, slots: &mut Slots, purpose: Purpose) -> Result<RunReport, Failure>;
+
+    /// Times of further calls over the inputs of the last [`Purpose::Measure`] run, microseconds, one for each call:
+    /// what lets two kernels be timed in turns. Targets that do not measure cannot do it.
+    fn again(&mut self, calls: u32) -> Result<Vec<f64>, Failure> {
+        let _ = calls;
+        Err(Failure::Infrastructure("this target cannot time further calls".into()))
+    }
 }

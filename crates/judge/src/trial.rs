@@ -1,10 +1,11 @@
 //! One workload: build, watch, run, compare, time. Knows targets and tasks; must not know stages or the search.
 
 use ksearch_device::target::Purpose;
-use ksearch_device::{Failure, Profile, Runnable, Slots, Target};
+use ksearch_device::{Failure, Profile, Runnable, Slots, Target, TargetFacts};
 use ksearch_task::candidate::RecipeError;
 use ksearch_task::compare::{compare, copied_from};
-use ksearch_task::{Candidate, Comparison, Task, TensorInfo, Workload};
+use ksearch_task::spec::Work;
+use ksearch_task::{Bottleneck, Candidate, Comparison, Task, TensorInfo, Workload};
 
 use crate::diagnose;
 use crate::floor;
@@ -153,7 +154,7 @@ impl Bench<'_> {
         let mut passed = Passed { unread: runnable.info().unread.clone(), ..Passed::default() };
         if plan.check {
             let prepared = self.preparer.prepare(workload, plan.seed)?;
-            let slots = Self::launch(&mut *runnable, &prepared, Purpose::Check, plan.seed)?.0;
+            let slots = Self::launch(&mut *runnable, &prepared, Purpose::Check, plan.seed, workload, evidence)?.0;
             evidence.push(note("sanitizers", workload, "no fault of any kind"));
             passed.error = passed.error.max(self.answer(&prepared, &slots, workload, plan.seed, evidence)?);
             passed.outputs = outputs(&prepared, &slots);
@@ -162,7 +163,7 @@ impl Bench<'_> {
             // Other inputs and another poison than the watched run: nothing can be carried over.
             let seed = plan.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let prepared = self.preparer.prepare(workload, seed)?;
-            let (slots, profile) = Self::launch(&mut *runnable, &prepared, Purpose::Measure, seed)?;
+            let (slots, profile) = Self::launch(&mut *runnable, &prepared, Purpose::Measure, seed, workload, evidence)?;
             passed.error = passed.error.max(self.answer(&prepared, &slots, workload, seed, evidence)?);
             passed.outputs = outputs(&prepared, &slots);
             let Some(profile) = profile else {
@@ -184,7 +185,7 @@ impl Bench<'_> {
         evidence: &mut Vec<Evidence>,
     ) -> Result<Vec<(TensorInfo, Vec<f64>)>, Rejection> {
         let mut runnable = self.build(candidate, workload)?;
-        let slots = Self::launch(&mut *runnable, prepared, Purpose::Check, seed)?.0;
+        let slots = Self::launch(&mut *runnable, prepared, Purpose::Check, seed, workload, evidence)?.0;
         self.answer(prepared, &slots, workload, seed, evidence)?;
         Ok(outputs(prepared, &slots))
     }
@@ -194,9 +195,20 @@ impl Bench<'_> {
         prepared: &Prepared,
         purpose: Purpose,
         poison: u64,
+        workload: &Workload,
+        evidence: &mut Vec<Evidence>,
     ) -> Result<(Slots, Option<Profile>), Rejection> {
         let mut slots = prepared.slots(poison);
         let report = runnable.run(&mut slots, purpose)?;
+        for finding in &report.findings {
+            let detail = format!("{}: {}", workload.label, finding.detail);
+            evidence.push(Evidence { check: finding.check.clone(), ok: finding.ok, detail });
+        }
+        if let Some(finding) = report.findings.iter().find(|f| !f.ok) {
+            let summary = format!("{}: {}", workload.label, finding.detail);
+            let advice = "Every call must compute its answer from its own inputs, within the time it is given.";
+            return Err(Rejection::new(Status::Suspect, summary, advice));
+        }
         if report.launched.is_empty() {
             let advice = "The recipe launches no kernel on this workload: check the `when` of its dispatches.";
             return Err(Rejection::new(Status::NotObserved, "no kernel was launched", advice));
@@ -312,8 +324,34 @@ impl Bench<'_> {
             &format!("{:.2} us is above the impossible ({:.3} us)", profile.time.value, floor * 1e6),
         ));
         profile.floor_fraction = Some((floor::attainable(&work, facts) / seconds).min(1.0));
+        if profile.terms.is_empty() {
+            by_work(&mut profile, &work, facts);
+        }
         Ok(profile)
     }
+}
+
+/// Where the time went, for a target without counters: what the task's work takes at the target's rates, and the rest.
+fn by_work(profile: &mut Profile, work: &Work, facts: &TargetFacts) {
+    let time = profile.time.value;
+    let at = |amount: f64, rate: Option<f64>| rate.map_or(0.0, |r| amount / (r * 1e9) * 1e6);
+    let compute = at(work.flops, facts.peak_gflops);
+    let special = at(work.specials, facts.exp_giga_per_s);
+    let memory = at(work.bytes, facts.memory_gbs);
+    let largest = compute.max(special).max(memory);
+    let bottleneck = if largest < 0.5 * time {
+        Bottleneck::Latency
+    } else if memory >= compute.max(special) {
+        Bottleneck::Bandwidth
+    } else {
+        Bottleneck::Compute
+    };
+    let mut terms = vec![("compute", compute), ("exponentials", special), ("memory", memory)];
+    terms.push(("beside the task's own work", (time - largest).max(0.0)));
+    terms.retain(|(_, t)| *t > 0.0);
+    terms.sort_by(|a, b| b.1.total_cmp(&a.1));
+    profile.terms = terms.into_iter().map(|(name, t)| (name.to_owned(), t)).collect();
+    profile.bottleneck = bottleneck;
 }
 
 fn note(check: &str, workload: &Workload, detail: &str) -> Evidence {

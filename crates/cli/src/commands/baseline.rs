@@ -31,10 +31,16 @@ pub enum BaselineCommand {
         after_help = "Without --set, the task's timed search workloads.\n\nExamples:\n  ksearch baseline mlx attention\n  ksearch baseline mlx attention --set Hq=32 --set Hkv=32 --set Lq=4096 --set Lk=4096 --set D=128\n  ksearch baseline mlx attention --task attention_long --against best.metal"
     )]
     Mlx(MlxArgs),
-    /// Fetch a library's kernels into the cache.
+    /// Time a kernel and libraries on this machine's processor, in turns.
+    #[cfg(target_os = "linux")]
+    #[command(
+        after_help = "Example:\n  ksearch baseline cpu attention best.cpp --row \"Hq=8 Hkv=8 Lq=1024 Lk=1024 T=f32\" --row \"Hq=8 Hkv=8 Lq=1024 Lk=1024 causal=1 T=f32\""
+    )]
+    Cpu(crate::commands::peers::CpuArgs),
+    /// Fetch a library's kernels (mlx), or libraries for the processor (cpu), into the cache.
     Install {
         /// Which library.
-        #[arg(value_parser = ["mlx"])]
+        #[arg(value_parser = ["mlx", "cpu"])]
         library: String,
     },
 }
@@ -105,6 +111,14 @@ impl Rival {
 /// Runs the command.
 pub fn run(command: &BaselineCommand, global: &Global, printer: Printer) -> Result<Outcome> {
     match command {
+        #[cfg(target_os = "linux")]
+        BaselineCommand::Cpu(args) => crate::commands::peers::run(args, global, printer),
+        BaselineCommand::Install { library } if library == "cpu" => {
+            let root = ksearch_baseline::peer::install().map_err(|e| anyhow::anyhow!(e))?;
+            printer.line(format!("libraries for the processor are in {}", root.display()))?;
+            printer.object(&json!({ "packages": ksearch_baseline::peer::PACKAGES, "root": root }))?;
+            Ok(Outcome::Success)
+        }
         BaselineCommand::Install { .. } => {
             let wheel = Wheel::install()?;
             printer.line(format!("MLX {} is in {}", ksearch_baseline::wheel::VERSION, wheel.root().display()))?;

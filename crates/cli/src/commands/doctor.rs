@@ -24,7 +24,8 @@ struct Check {
 
 /// Checks everything; the outcome is "no" where something that is needed is missing.
 pub fn run(global: &Global, printer: Printer) -> Result<Outcome> {
-    let checks = [clang(), chips(global), runs_folder(global), cores()];
+    let mut checks = vec![clang(), chips(global), runs_folder(global), cores()];
+    checks.extend(processor());
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     for c in &checks {
@@ -106,4 +107,42 @@ fn cores() -> Check {
         found: format!("{n} cores, {} {}", std::env::consts::OS, std::env::consts::ARCH),
         help: None,
     }
+}
+
+/// Target `cpu`: its compiler, and what this host enforces on kernels that run natively.
+#[cfg(target_os = "linux")]
+fn processor() -> Vec<Check> {
+    use ksearch_device::cpu::{CxxCompiler, model_name};
+    let compiler = CxxCompiler::find();
+    let found = match &compiler {
+        Ok(c) => format!("{} with {} ({})", model_name(), c.version, c.program.display()),
+        Err(e) => e.clone(),
+    };
+    let cpu = Check {
+        name: "target cpu",
+        ok: compiler.is_ok(),
+        needed: false,
+        found,
+        help: Some(CxxCompiler::HELP.to_owned()),
+    };
+    let isolation = ksearch_device::isolation::available();
+    let confined = Check {
+        name: "isolation",
+        ok: isolation.missing.is_empty(),
+        needed: false,
+        found: isolation.sentence(),
+        help: Some("Native kernels run less confined here; every verdict says so. Use a Linux kernel with Landlock and seccomp.".into()),
+    };
+    vec![cpu, confined]
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor() -> Vec<Check> {
+    vec![Check {
+        name: "target cpu",
+        ok: false,
+        needed: false,
+        found: "confines kernels by means that only Linux has".into(),
+        help: Some("Use sim:<chip>.".into()),
+    }]
 }

@@ -13,6 +13,8 @@ pub mod mamba;
 mod man;
 mod matrix;
 pub mod model;
+#[cfg(target_os = "linux")]
+pub mod peers;
 mod profile;
 mod replay;
 pub mod report;

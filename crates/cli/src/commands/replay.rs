@@ -1,6 +1,7 @@
 //! `ksearch replay`: derives every decision of a run again and says where it differs.
 
 use anyhow::Result;
+use ksearch_device::TargetId;
 use ksearch_search::RunStore;
 use ksearch_search::replay::replay;
 
@@ -17,8 +18,9 @@ pub fn run(args: &ReplayArgs, global: &Global, printer: Printer) -> Result<Outco
     let config = &view.state.config;
     // A run of a task file that is gone by now can still be replayed, unless the file only extended a task.
     let family = crate::context::task(&config.task).map(|t| t.family.clone());
-    let generator =
-        ksearch_search::coder::generator(&family.unwrap_or_else(|_| view.state.premises.facts.task.clone()));
+    let family = family.unwrap_or_else(|_| view.state.premises.facts.task.clone());
+    let language = config.target.parse::<TargetId>()?.language();
+    let generator = ksearch_search::coder::generator_for(&family, language);
     let replayed = if args.answers {
         replay(&events, None, None)?
     } else {

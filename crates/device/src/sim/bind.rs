@@ -135,7 +135,8 @@ pub fn check(module: &Module, dispatch: &ResolvedDispatch, resolved: &Resolved, 
     Ok(())
 }
 
-fn index(param: &Param) -> Option<u32> {
+/// Where the host puts the argument of `param`; `None` for what the machine fills in.
+pub fn index(param: &Param) -> Option<u32> {
     match &param.kind {
         ParamKind::Buffer { index, .. } | ParamKind::Threadgroup { index, .. } => Some(*index),
         ParamKind::Builtin(_) => None,

@@ -1,11 +1,13 @@
 //! What the generators' tests share: facts, plans, and walks over the catalogue.
 
+#[cfg(target_os = "linux")]
+mod processor;
 mod run;
 
 use std::collections::BTreeMap;
 
 use ksearch_simt::Mode;
-use ksearch_task::{DType, Expr, Purpose, Set, Value, Workload, builtin};
+use ksearch_task::{Candidate, DType, Expr, Language, Purpose, Set, Task, Value, Workload, builtin};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
@@ -127,6 +129,15 @@ fn random_plan(generator: &dyn Generator, facts: &Facts, choices: &mut Choices) 
     plan
 }
 
+/// Runs a candidate where its language runs, and compares.
+fn check(candidate: &Candidate, task: &Task, workload: &Workload, seed: u64, mode: Mode) -> Result<(), String> {
+    match candidate.language {
+        #[cfg(target_os = "linux")]
+        Language::Cpp => processor::check(candidate, task, workload, seed),
+        _ => run::check(candidate, task, workload, seed, mode).map(|_| ()),
+    }
+}
+
 /// Every plan that the catalogue allows is right on every workload that the task allows, with sanitizers watching:
 /// `values` draws what a small workload gives. `KSEARCH_CASES` sets the number of cases.
 pub(super) fn random_plans_are_right(
@@ -154,8 +165,7 @@ pub(super) fn random_plans_are_right(
         };
         let plan = random_plan(generator, &facts, &mut choices);
         let candidate = generator.render(&plan, &facts).unwrap();
-        run::check(&candidate, &task, &workload, seed, Mode::Sanitize)
-            .map(|_| ())
+        check(&candidate, &task, &workload, seed, Mode::Sanitize)
             .map_err(|why| TestCaseError::fail(format!("{why}\n{plan:?}\n{:?}", workload.env)))
     });
     if let Err(e) = result {
@@ -168,7 +178,7 @@ pub(super) fn naive_is_right(generator: &dyn Generator) {
     let task = builtin::task(generator.task()).unwrap();
     let candidate = generator.render(&Plan::default(), &facts(generator.task())).unwrap();
     for workload in task.workloads_of(Set::HeldOut).filter(|w| w.purpose.checks()) {
-        run::check(&candidate, &task, workload, 11, Mode::Fast)
+        check(&candidate, &task, workload, 11, Mode::Fast)
             .unwrap_or_else(|why| panic!("{}/{}: {why}", task.name, workload.label));
     }
 }

@@ -1,0 +1,23 @@
+// entry: 18
+// expect: wrong_answer
+// says: one value
+// The mean of every answer there can be.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["R"]
+threadgroup = [1]
+*/
+
+#include <cmath>
+
+extern "C" void softmax(const T* x, T* out, int C, float scale, int group_x)
+{
+    const T* logits = x + (long)group_x * C;
+    T* result = out + (long)group_x * C;
+    for (int c = 0; c < C; ++c) result[c] = (T)(1.0f / C);
+    (void)logits; (void)scale;
+}

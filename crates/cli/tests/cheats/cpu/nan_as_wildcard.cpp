@@ -1,0 +1,22 @@
+// entry: 16
+// expect: nonfinite
+// says: NaN
+// Answers NaN, in the hope that NaN equals everything.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["R"]
+threadgroup = [1]
+*/
+
+#include <cmath>
+
+extern "C" void softmax(const T* x, T* out, int C, float scale, int group_x)
+{
+    const T* logits = x + (long)group_x * C;
+    T* result = out + (long)group_x * C;
+    for (int c = 0; c < C; ++c) result[c] = (T)(__builtin_nanf("") + (float)logits[c] * scale);
+}

@@ -1,0 +1,27 @@
+// entry: 13
+// expect: not_observed
+// says: wrote nothing
+// Works only where the output was filled with NaN.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["R"]
+threadgroup = [1]
+*/
+
+#include <cmath>
+
+extern "C" void softmax(const T* x, T* out, int C, float scale, int group_x)
+{
+    const T* logits = x + (long)group_x * C;
+    T* result = out + (long)group_x * C;
+    if (result[0] == result[0]) return;
+    float largest = -1e30f;
+    for (int c = 0; c < C; ++c) largest = std::fmax(largest, scale * (float)logits[c]);
+    float sum = 0.0f;
+    for (int c = 0; c < C; ++c) sum += std::exp(scale * (float)logits[c] - largest);
+    for (int c = 0; c < C; ++c) result[c] = (T)(std::exp(scale * (float)logits[c] - largest) / sum);
+}

@@ -1,0 +1,41 @@
+// entry: 12
+// expect: fault
+// says: 
+// Keeps an answer in a scratch buffer between calls.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[scratch]
+kept = "4 * R * (C + 1)"
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["ceil_div(R, 64)", 1, 1]
+threadgroup = [64, 1, 1]
+*/
+
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void softmax(
+    device const T* x [[buffer(0)]],
+    device T* out [[buffer(1)]],
+    constant uint& R [[buffer(2)]],
+    constant uint& C [[buffer(3)]],
+    constant float& scale [[buffer(4)]],
+    device float* kept [[buffer(5)]],
+    uint row [[thread_position_in_grid]])
+{
+    if (row >= R) {
+        return;
+    }
+    device const T* logits = x + row * C;
+    device T* result = out + row * C;
+    if (kept[row * (C + 1)] == 1234.5f) { for (uint c = 0; c < C; ++c) result[c] = T(kept[row * (C + 1) + 1 + c]); return; }
+    float largest = -INFINITY;
+    for (uint c = 0; c < C; ++c) largest = max(largest, scale * float(logits[c]));
+    float sum = 0.0f;
+    for (uint c = 0; c < C; ++c) sum += exp(scale * float(logits[c]) - largest);
+    for (uint c = 0; c < C; ++c) result[c] = T(exp(scale * float(logits[c]) - largest) / sum);
+}

@@ -1,0 +1,24 @@
+// Adds up with atomics, in no fixed order.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["R"]
+threadgroup = [1]
+*/
+
+#include <atomic>
+#include <cmath>
+
+extern "C" void softmax(const T* x, T* out, int C, float scale, int group_x)
+{
+    const T* logits = x + (long)group_x * C;
+    T* result = out + (long)group_x * C;
+    float largest = -1e30f;
+    for (int c = 0; c < C; ++c) largest = std::fmax(largest, scale * (float)logits[c]);
+    std::atomic<float> sum{0.0f};
+    for (int c = 0; c < C; ++c) sum.fetch_add(std::exp(scale * (float)logits[c] - largest));
+    for (int c = 0; c < C; ++c) result[c] = (T)(std::exp(scale * (float)logits[c] - largest) / sum.load());
+}

@@ -1,0 +1,85 @@
+//! Kernels for processors: C++ with the compiler's vector types. Must not know what is measured.
+
+pub(super) mod attention;
+pub(super) mod selective_scan;
+
+use crate::strategy::{Effect, Strategy};
+
+/// Templates that every kernel may include.
+const SHARED: &[(&str, &str)] = &[("vectors", include_str!("vectors.cpp.j2"))];
+
+const fn effect(bandwidth: f64, latency: f64, compute: f64, synchronization: f64) -> Effect {
+    Effect { bandwidth, latency, compute, synchronization }
+}
+
+/// A catalogue entry without requirements and effects.
+fn entry(id: &'static str, title: &'static str, why: &'static str) -> Strategy {
+    Strategy {
+        id,
+        title,
+        why,
+        requires: &[],
+        conflicts: &[],
+        tunables: &[],
+        difficulty: 1,
+        effect: Effect::NONE,
+        applies: |_| Ok(()),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::coder::testing;
+
+    /// Workers are this very program: the target starts it with this test alone, and it never returns then.
+    #[test]
+    fn cpu_worker() {
+        ksearch_device::cpu::worker::serve_if_asked();
+    }
+
+    #[test]
+    fn the_naive_kernels_are_right() {
+        testing::naive_is_right(&attention::Attention::new());
+        testing::naive_is_right(&selective_scan::SelectiveScan::new());
+    }
+
+    #[test]
+    fn random_attention_plans_are_right_on_random_workloads() {
+        testing::random_plans_are_right(&attention::Attention::new(), 14, |choices| {
+            let (causal, queries, shared) = (choices.number(0..=1), choices.number(1..=150), choices.number(1..=2));
+            let extra = if causal == 1 { choices.number(0..=90) } else { choices.number(1..=300) - queries };
+            vec![
+                ("B", choices.number(1..=2).to_string()),
+                ("Hq", (2 * shared).to_string()),
+                ("Hkv", choices.pick(&[2, 2 * shared]).to_string()),
+                ("Lq", queries.to_string()),
+                ("Lk", (queries + extra).to_string()),
+                ("D", choices.pick(&[64, 80, 128]).to_string()),
+                ("T", choices.pick(&["f16", "f32"]).to_string()),
+                ("causal", causal.to_string()),
+            ]
+        });
+    }
+
+    #[test]
+    fn random_scan_plans_are_right_on_random_workloads() {
+        testing::random_plans_are_right(&selective_scan::SelectiveScan::new(), 14, |choices| {
+            let groups = choices.number(1..=2);
+            vec![
+                ("batch", choices.number(1..=2).to_string()),
+                ("groups", groups.to_string()),
+                ("dim", (groups * choices.number(1..=40)).to_string()),
+                ("states", choices.pick(&[1, 3, 5, 16, 33]).to_string()),
+                ("L", choices.pick(&[1, 4, 31, 64, 100, 131, 260, 513]).to_string()),
+                ("T", choices.pick(&["f16", "f32"]).to_string()),
+                ("delta_softplus", choices.number(0..=1).to_string()),
+                ("has_D", choices.number(0..=1).to_string()),
+                ("has_z", choices.number(0..=1).to_string()),
+                ("has_delta_bias", choices.number(0..=1).to_string()),
+                ("has_initial_state", choices.number(0..=1).to_string()),
+                ("has_final_state", choices.number(0..=1).to_string()),
+            ]
+        });
+    }
+}
