@@ -3,6 +3,7 @@
 //! Knows how to run. Must not know right from wrong, nor what a search is.
 
 pub mod id;
+pub mod original;
 pub mod profile;
 pub mod reference;
 pub mod sim;
