@@ -12,5 +12,5 @@ trap 'rm -f "$nothing"' EXIT
 printf '#!/bin/sh\nexit 0\n' >"$nothing"
 chmod +x "$nothing"
 export CC_aarch64_apple_darwin=$nothing CXX_aarch64_apple_darwin=$nothing AR_aarch64_apple_darwin=$nothing
-cargo clippy --locked --target "$target" -p ksearch-mamba -- -D warnings
+cargo clippy --locked --target "$target" -p ksearch-mamba -p ksearch-device -- -D warnings
 say "macOS: checked"

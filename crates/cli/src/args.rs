@@ -84,6 +84,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Write a found kernel as a module for other programs.
     Export(crate::commands::export::ExportArgs),
+    /// Measure what the translation layer is worth: the same search with and without it.
+    Ablate(crate::commands::ablate::AblateArgs),
+    /// Bring a CUDA kernel to Metal and prove that it computes the same.
+    Port(crate::commands::port::PortArgs),
     /// Write a report of a run: one file with figures, plots, the tree and the proof.
     Report(crate::commands::report::ReportArgs),
     /// Watch, compare, stop and resume runs in a browser, on this machine only.
@@ -233,8 +237,9 @@ pub struct SearchArgs {
     /// Which models.
     #[command(flatten)]
     pub models: ModelArgs,
-    /// A Markdown file that models are shown in every prompt: what is known of the hardware and of this kind of kernel.
-    #[arg(long, value_name = "FILE")]
+    /// What models are shown in every prompt of the hardware and of this kind of kernel: `full` (what `ksearch port
+    /// context` prints), `none`, or a Markdown file.
+    #[arg(long, value_name = "none|full|FILE")]
     pub context: Option<PathBuf>,
     /// A kernel to go on from: a source file with its launch recipe, or a solution JSON.
     #[arg(long, value_name = "FILE")]

@@ -8,6 +8,7 @@ mod fresh;
 pub mod id;
 pub mod isolation;
 pub mod metal;
+pub mod original;
 pub mod profile;
 pub mod reference;
 pub mod sim;

@@ -8,7 +8,9 @@ use ksearch_msl::{CompileOptions, Compiler, Optimise, ParamKind, SourceFile};
 use ksearch_simt::launch::Buffer;
 use ksearch_simt::{ArgValue, BufferId, Launch, Limits, Memory, Mode, Program};
 use ksearch_task::candidate::{Bound, Resolved, scalar};
-use ksearch_task::{Candidate, Exact, Tensors, tensor::elements};
+use ksearch_task::{Candidate, Exact, Language, Tensors, tensor::elements};
+
+use crate::original;
 
 /// Simdgroup instructions a reference may take.
 const BUDGET: u64 = 20_000_000_000;
@@ -25,6 +27,10 @@ pub fn exact_answer(
     resolved: &Resolved,
     inputs: &Tensors,
 ) -> Result<IndexMap<String, Exact>, ReferenceFailure> {
+    if source.language == Language::Cuda {
+        // A CUDA original answers in its own precision.
+        return original::answer(source, resolved, inputs, false).map(|a| a.outputs);
+    }
     let fail = |what: String| ReferenceFailure(what);
     let compiler = Compiler::shared().map_err(|e| fail(e.to_string()))?;
     let files: Vec<_> = source.files.iter().map(|f| SourceFile::new(f.path.clone(), f.text.clone())).collect();

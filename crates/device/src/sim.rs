@@ -12,7 +12,7 @@ use ksearch_apple::{Chip, Dispatched, Estimate, Features, Model};
 use ksearch_msl::{CompileOptions, Compiler, Module, NoToolchain, Optimise, Param, SourceFile};
 use ksearch_simt::{Counters, Fault, FaultKind, InstrClass, Launch, LaunchError, Limits, Mode, Program, RunError};
 use ksearch_task::candidate::{Resolved, ResolvedDispatch};
-use ksearch_task::{Candidate, Figure, Value};
+use ksearch_task::{Candidate, Figure, Language, Value};
 
 use crate::id::TargetId;
 use crate::profile::Profile;
@@ -144,8 +144,19 @@ fn constants(values: &BTreeMap<String, Value>) -> Constants {
     values.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
 }
 
+/// Kernels that are launched, each once.
+fn kernels(resolved: &Resolved) -> Vec<String> {
+    let mut names: Vec<String> = resolved.dispatches.iter().map(|d| d.kernel.clone()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// Sources of one candidate with the macros of one workload.
 struct Sources {
+    language: ksearch_msl::Language,
+    /// Kernels to compile; empty for all.
+    only: Vec<String>,
     files: Vec<SourceFile>,
     defines: Vec<(String, String)>,
 }
@@ -159,7 +170,16 @@ struct Unit {
 impl Sources {
     fn new(candidate: &Candidate, resolved: &Resolved) -> Self {
         let files = candidate.files.iter().map(|f| SourceFile::new(f.path.clone(), f.text.clone())).collect();
-        Self { files, defines: resolved.defines.clone() }
+        let language = match candidate.language {
+            Language::Cuda => ksearch_msl::Language::Cuda,
+            Language::Msl | Language::Cpp => ksearch_msl::Language::Metal,
+        };
+        // Instances of kernel templates exist only when they are asked for.
+        let only = match candidate.language {
+            Language::Cuda => kernels(resolved),
+            Language::Msl | Language::Cpp => Vec::new(),
+        };
+        Self { language, only, files, defines: resolved.defines.clone() }
     }
 
     fn build(&self, compiler: &Compiler, constants: &Constants, optimise: Optimise) -> Result<Unit, Failure> {
@@ -175,6 +195,8 @@ impl Sources {
         variables: bool,
     ) -> Result<Unit, Failure> {
         let options = CompileOptions {
+            language: self.language,
+            only: self.only.clone(),
             defines: self.defines.clone(),
             constants: constants.clone(),
             optimise,

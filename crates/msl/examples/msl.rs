@@ -1,4 +1,4 @@
-//! Compiles MSL files and prints what the front end makes of them: `msl [--ir] [--ptx] [--root DIR] [--list] [--faithful] [--double] [--variables] [--only kernel] [-D name=value]
+//! Compiles MSL files, or a CUDA file, and prints what the front end makes of them: `msl [--ir] [--ptx] [--root DIR] [--list] [--faithful] [--double] [--variables] [--only kernel] [-D name=value]
 //! [-C constant=value] FILE...`; the first file is compiled, the others resolve its includes.
 
 #![allow(clippy::print_stdout)] // Printing is what it is for.
@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ksearch_msl::{CompileOptions, Compiler, Optimise, SourceFile, corpus, entry_points};
+use ksearch_msl::{CompileOptions, Compiler, Language, Optimise, SourceFile, corpus, entry_points};
 
 fn main() {
     let mut options = CompileOptions { fast_math: true, ..CompileOptions::default() };
@@ -57,6 +57,9 @@ fn main() {
                 std::process::exit(2);
             }
         }
+    }
+    if files.first().is_some_and(|f| f.name.ends_with(".cu")) {
+        options.language = Language::Cuda;
     }
     if list {
         for entry in entry_points(&files, &options).unwrap_or_else(|d| {

@@ -114,5 +114,8 @@ impl SpecialRegister {
     }
 }
 
+/// Note of `__ks_trap`: the mask of a CUDA warp function leaves out a lane that calls it.
+pub const TRAP_WARP_MASK: u32 = 1;
+
 /// Prefix of every external function.
 pub const PREFIX: &str = "__ks_";

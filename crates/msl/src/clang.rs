@@ -11,7 +11,7 @@ use crate::driver::process::{self, Finished, RunError};
 use crate::driver::toolchain::{NoToolchain, Toolchain};
 use crate::library;
 use crate::messages::{self, Places};
-use crate::module::CompileOptions;
+use crate::module::{CompileOptions, Language};
 
 /// A clang, ready to run.
 #[derive(Debug)]
@@ -61,9 +61,10 @@ impl Clang {
     ) -> Result<Finished, Vec<Diagnostic>> {
         let check = level == CHECK;
         let flags = self.language_flags(options, if check { &["-O2"] } else { level }, target);
-        let whole = match target {
-            Target::Machine => library::whole(),
-            Target::Nvidia => library::nvidia(),
+        let whole = match (options.language, target) {
+            (Language::Cuda, _) => library::cuda(),
+            (Language::Metal, Target::Machine) => library::whole(),
+            (Language::Metal, Target::Nvidia) => library::nvidia(),
         };
         let output: &[&str] = if check { &["-fsyntax-only", "-"] } else { &OUTPUT };
         if let Some(pch) = self.precompiled.find(&self.toolchain, &flags, whole) {
@@ -79,9 +80,9 @@ impl Clang {
         }
         let mut with = flags;
         with.extend(output.iter().map(|s| (*s).to_owned()));
-        let library = match target {
-            Target::Machine => library::text(words),
-            Target::Nvidia => whole.to_owned(),
+        let library = match (options.language, target) {
+            (Language::Metal, Target::Machine) => library::text(words),
+            _ => whole.to_owned(),
         };
         self.run(&with, &(library + source))
     }
@@ -154,7 +155,11 @@ impl Clang {
         ];
         flags.extend(target.flags());
         flags.extend(SIMT);
-        flags.push(if options.double { "-DKS_DOUBLE" } else { "-cl-single-precision-constant" });
+        flags.push(if options.double || options.language == Language::Cuda {
+            "-DKS_DOUBLE"
+        } else {
+            "-cl-single-precision-constant"
+        });
         if self.toolchain.major < 17 {
             flags.push("-DKS_OLD_ATOMICS");
         }

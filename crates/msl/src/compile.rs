@@ -10,7 +10,9 @@ use crate::driver::toolchain::{NoToolchain, Toolchain};
 use crate::ir::{calls, debug, hooks, ptx, unroll, volatile};
 use crate::library;
 use crate::messages::{self, Places};
-use crate::module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable};
+use crate::module::{
+    CompileOptions, EntryPoint, Language, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable,
+};
 use crate::pp::{Preprocessed, Problem, preprocess};
 use crate::prepass::{self, Entry, Lowered, SourceMap};
 use crate::source::{Loc, SourceFile};
@@ -87,7 +89,7 @@ impl<'a> Front<'a> {
         let names: Vec<String> = files.iter().map(|f| f.name.clone()).collect();
         let report = |severity, p: Problem| problem(&names, severity, p);
         let fail = |p| vec![report(Severity::Error, p)];
-        let mut pre: Preprocessed = preprocess(files, &options.defines).map_err(fail)?;
+        let mut pre: Preprocessed = preprocess(files, options.language, &options.defines).map_err(fail)?;
         let warnings = std::mem::take(&mut pre.warnings).into_iter().map(|p| report(Severity::Warning, p)).collect();
         let included = !pre.headers.is_empty();
         let lowered = prepass::lower(&pre, options).map_err(fail)?;
@@ -236,7 +238,10 @@ impl Compiler {
         for name in &options.only {
             feed(name);
         }
-        feed(&format!("{:?} {} {} {}", options.optimise, options.fast_math, options.double, options.variables));
+        feed(&format!(
+            "{:?} {:?} {} {} {}",
+            options.language, options.optimise, options.fast_math, options.double, options.variables
+        ));
         *hasher.finalize().as_bytes()
     }
 
@@ -279,6 +284,15 @@ impl Compiler {
                 help: Some(format!("use clang {OLDEST_FOR_PTX} or newer: {}", NoToolchain::HELP)),
             }]);
         }
+        if options.language == Language::Cuda {
+            return Err(vec![Diagnostic {
+                severity: Severity::Error,
+                code: "wrong-language".to_owned(),
+                message: "CUDA sources go to NVIDIA GPUs by NVIDIA's own compiler".to_owned(),
+                pos: None,
+                help: Some("run them on the simulator here".to_owned()),
+            }]);
+        }
         let mut front = Front::new(files, options, Target::Nvidia)?;
         self.refuse_recursion(&mut front, options)?;
         let names: Vec<String> = front.lowered.allocations.iter().map(|a| a.name.clone()).collect();
@@ -318,7 +332,7 @@ impl Compiler {
             code: "recursion".to_owned(),
             message: format!("`{}` calls itself, directly or through others", hooks::demangle(&function)),
             pos,
-            help: Some("MSL has no recursion: use a loop".to_owned()),
+            help: Some("Apple GPUs have no recursion: use a loop".to_owned()),
         }])
     }
 
@@ -348,7 +362,11 @@ impl Compiler {
     /// The text that clang would read, library included: for finding out what became of a source.
     pub fn generated_text(&self, files: &[SourceFile], options: &CompileOptions) -> Result<String, Vec<Diagnostic>> {
         let front = Front::new(files, options, Target::Machine)?;
-        Ok(library::whole().to_owned() + &source_text(&front))
+        let library = match options.language {
+            Language::Metal => library::whole(),
+            Language::Cuda => library::cuda(),
+        };
+        Ok(library.to_owned() + &source_text(&front))
     }
 }
 

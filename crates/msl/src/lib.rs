@@ -1,6 +1,6 @@
-//! Metal Shading Language front end: checks, reflection, LLVM IR (or PTX) through clang, diagnostics in the user's lines.
+//! Front end for the Metal Shading Language and for CUDA device code: checks, reflection, LLVM IR (or PTX) through clang, diagnostics in the user's lines.
 //!
-//! Knows MSL. Must not know how a module is executed.
+//! Knows both languages. Must not know how a module is executed.
 
 pub mod abi;
 mod clang;
@@ -19,5 +19,7 @@ mod source;
 pub use compile::{Checked, Compiler, compile, entry_points};
 pub use diag::{Diagnostic, Severity, SourcePos};
 pub use driver::toolchain::{NoToolchain, Origin, Toolchain, cache_dir};
-pub use module::{CompileOptions, EntryPoint, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable};
+pub use module::{
+    CompileOptions, EntryPoint, Language, Module, Optimise, Param, ParamKind, PtxModule, ThreadgroupVariable,
+};
 pub use source::SourceFile;

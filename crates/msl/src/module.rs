@@ -15,9 +15,22 @@ pub enum Optimise {
     Faithful,
 }
 
+/// What a source is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// The Metal Shading Language.
+    #[default]
+    Metal,
+    /// CUDA C++: the device code of a `.cu` file. A kernel's scalar parameters are `Buffer`s of one constant element;
+    /// the block of dynamic shared memory, where a source has one, is a last `Threadgroup` parameter, `dynamic_shared`.
+    Cuda,
+}
+
 /// What to compile and how.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
+    /// Language.
+    pub language: Language,
     /// Macros, in order.
     pub defines: Vec<(String, String)>,
     /// Values of function constants, by name or decimal index, as C++ literals (`true`, `32`, `0.5f`).
@@ -25,7 +38,8 @@ pub struct CompileOptions {
     /// Optimisation.
     pub optimise: Optimise,
     /// Kernels to compile, by the host's names; all when empty. Compiling one kernel of a large file this way takes a
-    /// fraction of the time. The module's entries are those compiled.
+    /// fraction of the time. The module's entries are those compiled. A CUDA kernel template is asked for with its
+    /// arguments: `k<float, 256>`.
     pub only: Vec<String>,
     /// Fast math as Metal's default has it (contraction, reciprocals, no signed zeros). NaN and infinity stay honest.
     pub fast_math: bool,

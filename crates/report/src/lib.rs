@@ -12,6 +12,9 @@ pub mod text;
 pub mod ui;
 pub mod words;
 
+/// File beside a run's journal that holds the ablation it belongs to.
+pub const ABLATION: &str = "ablation.json";
+
 pub use build::Loaded;
 pub use model::Report;
 pub use plots::Plot;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use ksearch_task::{Bottleneck, Figure};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Version of the JSON form. Raised when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
@@ -162,7 +162,7 @@ pub struct Headline {
 }
 
 /// A figure with a name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Named {
     /// What it is.
     pub name: String,
@@ -407,9 +407,9 @@ pub struct Reproduce {
 }
 
 /// What each part of the tool contributed: runs with one part switched off.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ablation {
-    /// Per variant: its name and the final time with its interval over seeds.
+    /// Per variant: its name and the final time with its interval over seeds, or the ratio of a library's time to it.
     pub variants: Vec<Named>,
 }
 

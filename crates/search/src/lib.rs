@@ -2,6 +2,7 @@
 //!
 //! Knows the judge, the world model and who proposes. Must not know how anything is shown.
 
+pub mod ablation;
 pub mod builtin;
 pub mod coder;
 pub mod config;

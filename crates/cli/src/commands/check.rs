@@ -19,6 +19,7 @@ pub fn run(args: &CheckArgs, global: &Global, printer: Printer) -> Result<Outcom
     let (_, chip) = context::sim(global, &args.target.target)?;
     let candidate = source(&args.file, &args.includes)?;
     let options = CompileOptions {
+        language: compiled_as(candidate.language),
         defines: context::pairs(&args.defines, "-D", Some("1"))?,
         constants: context::pairs(&args.constants, "--constant", None)?.into_iter().collect(),
         optimise: Optimise::Speed,
@@ -98,12 +99,20 @@ fn missing_defines(path: &Path, options: &CompileOptions) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
+/// The front end's name for the language of a candidate.
+pub fn compiled_as(language: Language) -> ksearch_msl::Language {
+    match language {
+        Language::Cuda => ksearch_msl::Language::Cuda,
+        Language::Msl | Language::Cpp => ksearch_msl::Language::Metal,
+    }
+}
+
 /// A source without a recipe of its own need, with what it includes from its folder and `includes`.
 pub fn source(path: &Path, includes: &[PathBuf]) -> Result<Candidate> {
     let files = ksearch_msl::corpus::load(path, includes).with_context(|| format!("cannot read {}", path.display()))?;
     let files = files.into_iter().map(|f| ksearch_task::SourceFile { path: f.name, text: f.text }).collect();
     Ok(Candidate {
-        language: Language::Msl,
+        language: Language::of_path(&path.to_string_lossy()).unwrap_or(Language::Msl),
         files,
         recipe: Recipe::default(),
         tunables: Vec::new(),

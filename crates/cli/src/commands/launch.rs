@@ -9,7 +9,7 @@ use ksearch_msl::{CompileOptions, SourceFile};
 use ksearch_task::candidate::{Bound, Resolved, ResolvedDispatch};
 use ksearch_task::{Candidate, DType, Role, Tensor, TensorInfo, Value, npy, tensor::elements};
 
-use super::check::source;
+use super::check::{compiled_as, source};
 use crate::args::LaunchArgs;
 use crate::context;
 
@@ -43,7 +43,11 @@ pub fn prepare(args: &LaunchArgs, out: &[String]) -> Result<Result<Prepared, (Ca
     let candidate = source(&args.file, &args.includes)?;
     let defines = context::pairs(&args.defines, "-D", Some("1"))?;
     let files: Vec<_> = candidate.files.iter().map(|f| SourceFile::new(f.path.clone(), f.text.clone())).collect();
-    let options = CompileOptions { defines: defines.clone(), ..CompileOptions::default() };
+    let options = CompileOptions {
+        language: compiled_as(candidate.language),
+        defines: defines.clone(),
+        ..CompileOptions::default()
+    };
     let kernel = match &args.kernel {
         Some(name) => name.clone(),
         None => match ksearch_msl::entry_points(&files, &options) {

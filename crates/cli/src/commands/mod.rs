@@ -1,5 +1,6 @@
 //! Commands, one file each: typed arguments and a printer in, an outcome out.
 
+pub mod ablate;
 pub mod baseline;
 mod check;
 mod completions;
@@ -15,6 +16,7 @@ mod matrix;
 pub mod model;
 #[cfg(target_os = "linux")]
 pub mod peers;
+pub mod port;
 mod profile;
 mod replay;
 pub mod report;
@@ -43,6 +45,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Tasks(args) => tasks::run(&args, printer),
         Command::Task { command } => task::run(&command, printer),
         Command::Eval(args) => eval::run(&args, global, printer),
+        Command::Ablate(args) => ablate::run(&args, global, printer),
         Command::Baseline { command } => baseline::run(&command, global, printer),
         Command::Model { command } => model::run(&command, global, printer),
         Command::Doctor => doctor::run(global, printer),
@@ -52,6 +55,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Man { dir } => man::run(&dir, printer),
         Command::Search(args) => search::run(&args, global, printer),
         Command::Ui(args) => ui::run(&args, global, printer),
+        Command::Port(args) => port::run(&args, global, printer),
         Command::Report(args) => report::run(&args, global, printer),
         Command::Resume(args) => resume::run(&args, global, printer),
         Command::Runs => runs::run(global, printer),

@@ -7,6 +7,7 @@ use ksearch_search::{RunStore, SearchConfig, solution};
 use ksearch_task::Candidate;
 use ksearch_world::{PolicyConfig, paper, policy::PolicyKind};
 
+use super::port;
 use crate::args::{Global, SearchArgs};
 use crate::context;
 use crate::exit::Outcome;
@@ -34,7 +35,7 @@ pub fn run(args: &SearchArgs, global: &Global, printer: Printer) -> Result<Outco
     }
     roles::choose(&mut config, &args.models);
     session::widen(&mut config, &args.budget);
-    let material = material(args, &mut config, printer)?;
+    let material = material(args, &mut config, global, printer)?;
     let session = Session::new(global, &config, material)?;
     let store = RunStore::new(&global.runs);
     let (lock, journal) = store.create(session.task_name())?;
@@ -44,9 +45,16 @@ pub fn run(args: &SearchArgs, global: &Global, printer: Printer) -> Result<Outco
 }
 
 /// What the user brings along; the name of the context pack goes into the settings.
-fn material(args: &SearchArgs, config: &mut SearchConfig, printer: Printer) -> Result<Material> {
+fn material(args: &SearchArgs, config: &mut SearchConfig, global: &Global, printer: Printer) -> Result<Material> {
     let mut material = Material::default();
-    if let Some(path) = &args.context {
+    if args.context.as_deref() == Some(Path::new("full")) {
+        let task = context::task(&args.task)?;
+        let pack = port::context::render(&task, &args.target.target, global, None, ksearch_port::context::BUDGET)?;
+        config.context = Some("full".to_owned());
+        material.context = Some(pack.text.trim().to_owned());
+    } else if args.context.as_deref() == Some(Path::new("none")) {
+        config.context = Some("none".to_owned());
+    } else if let Some(path) = &args.context {
         let text = read(path, "--context")?;
         config.context = Some(path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
         material.context = Some(text.trim().to_owned());

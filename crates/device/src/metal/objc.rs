@@ -1,5 +1,5 @@
 //! The Metal API through `objc2-metal`. Must not know anything but the API. Type-checked on Linux by
-//! `scripts/metal.sh`; it runs on macOS only.
+//! `scripts/check-macos.sh`; it runs on macOS only.
 
 #![allow(unsafe_code)] // Pointers and lengths that go into the API are made here, next to each other.
 

@@ -34,9 +34,23 @@ pub struct Unhooked {
 pub fn unhook(ir: &str, names: &[String]) -> Unhooked {
     let mut out = Unhooked { ir: String::with_capacity(ir.len()), ..Unhooked::default() };
     let mut function = String::new();
+    // The function's last parameter, where that is threadgroup memory.
+    let mut given: Option<&str> = None;
+    let dynamic = ir.lines().any(|l| l.starts_with("define ") && block_of(l).is_some());
     for line in ir.lines() {
         if line.starts_with("define ") {
             function_name(line).clone_into(&mut function);
+            given = block_of(line);
+        }
+        if dynamic && line.starts_with("declare ") && line.contains("@__ks_dynamic(") {
+            continue;
+        }
+        if let Some(block) = given
+            && let Some((name, _)) = line.split_once(" = ").filter(|(_, call)| call.contains("@__ks_dynamic("))
+        {
+            let dbg = line.rfind(", !dbg ").map_or("", |n| &line[n..]);
+            let _ = writeln!(out.ir, "{name} = bitcast ptr addrspace(3) {block} to ptr addrspace(3){dbg}");
+            continue;
         }
         if line.starts_with("declare ") && (line.contains("@__ks_meta(") || line.contains("@__ks_tg_alloc(")) {
             continue;
@@ -84,6 +98,15 @@ pub fn unhook(ir: &str, names: &[String]) -> Unhooked {
         out.ir.insert_str(at, &globals);
     }
     out
+}
+
+/// The last parameter of an entry point, if that is threadgroup memory: the block that the launch sizes.
+fn block_of(define: &str) -> Option<&str> {
+    let open = define.find(" @ks_entry_").and_then(|at| define[at..].find('(').map(|n| at + n))?;
+    let last = define[open..].rsplit("ptr ").next()?;
+    let last = last.strip_prefix("addrspace(3)")?;
+    let end = last.find(')')?;
+    last[..end].split_whitespace().last().filter(|name| name.starts_with('%'))
 }
 
 /// Name of the function a `define` line starts.

@@ -38,7 +38,7 @@ fn starts(words: &BTreeSet<String>, prefixes: &[&str]) -> bool {
 /// Names of all macros of the library: they are gone before the user's text starts.
 static MACROS: LazyLock<String> = LazyLock::new(|| {
     let mut names = BTreeSet::new();
-    for text in PIECES.iter().map(|p| p.text).chain([PTX]) {
+    for text in PIECES.iter().map(|p| p.text).chain([PTX, CUDA]) {
         for line in text.lines() {
             if let Some(rest) = line.strip_prefix("#define ") {
                 let name: String = rest.chars().take_while(|c| *c == '_' || c.is_alphanumeric()).collect();
@@ -86,6 +86,15 @@ static NVIDIA: LazyLock<String> = LazyLock::new(|| {
 });
 
 const PTX: &str = include_str!("ptx.h");
+
+/// What CUDA device code is compiled with, macros gone at its end.
+pub fn cuda() -> &'static str {
+    &CUDA_WHOLE
+}
+
+static CUDA_WHOLE: LazyLock<String> = LazyLock::new(|| HEAD.to_owned() + CUDA + "\n" + &MACROS);
+
+const CUDA: &str = include_str!("cuda.h");
 
 /// The library's text for a source that uses these words.
 pub fn text(words: &BTreeSet<String>) -> String {

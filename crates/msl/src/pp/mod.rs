@@ -1,6 +1,7 @@
 //! The preprocessor: directives, includes among the given files, macros. It leaves one token stream in which every
 //! token knows where the user wrote it. Knows C's preprocessing rules and which headers are Apple's; nothing of C++.
 
+mod cuda;
 mod eval;
 mod expand;
 mod predefined;
@@ -10,6 +11,7 @@ pub use eval::integer_constant;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use crate::module::Language;
 use crate::source::lexer::lex;
 use crate::source::{Kind, Loc, SourceFile, Token};
 
@@ -97,9 +99,14 @@ struct Frame {
 }
 
 /// Preprocesses the first file of the set with the given macros defined.
-pub fn preprocess(files: &[SourceFile], defines: &[(String, String)]) -> Result<Preprocessed, Problem> {
+pub fn preprocess(
+    files: &[SourceFile],
+    language: Language,
+    defines: &[(String, String)],
+) -> Result<Preprocessed, Problem> {
     let mut pp = Preprocessor {
         files,
+        language,
         lexed: HashMap::new(),
         macros: HashMap::new(),
         frames: Vec::new(),
@@ -109,7 +116,11 @@ pub fn preprocess(files: &[SourceFile], defines: &[(String, String)]) -> Result<
         counter: 0,
         out: Preprocessed::default(),
     };
-    for (name, value) in predefined::MACROS {
+    let shipped = match language {
+        Language::Metal => predefined::MACROS,
+        Language::Cuda => cuda::MACROS,
+    };
+    for (name, value) in shipped {
         pp.define_text(name, value)?;
     }
     for (name, value) in defines {
@@ -130,6 +141,7 @@ pub fn preprocess(files: &[SourceFile], defines: &[(String, String)]) -> Result<
 
 struct Preprocessor<'a> {
     files: &'a [SourceFile],
+    language: Language,
     lexed: HashMap<u32, Rc<Vec<Token>>>,
     macros: HashMap<Rc<str>, Rc<Macro>>,
     frames: Vec<Frame>,
@@ -407,6 +419,9 @@ impl Preprocessor<'_> {
             }
             return self.enter(file, Some(loc));
         }
+        if self.language == Language::Cuda {
+            return self.cuda_header(&name, angled, loc);
+        }
         if let Some(what) = predefined::unsupported_header(&name) {
             return Err(Problem::at("unsupported-header", loc, format!("`{name}` is not supported: it brings {what}")));
         }
@@ -418,6 +433,20 @@ impl Preprocessor<'_> {
         Err(Problem::at("include-not-found", loc, format!("there is no file {open}{name}{close}")).help(
             "only Apple's own headers (<metal_stdlib>, <metal_*>, <simd/*>) and the source's own files can be included",
         ))
+    }
+
+    /// A header that is none of the source's files: CUDA's own and the host's bring nothing that device code needs here.
+    fn cuda_header(&mut self, name: &str, angled: bool, loc: Loc) -> Result<(), Problem> {
+        if let Some(what) = cuda::unsupported_header(name) {
+            return Err(Problem::at("unsupported-header", loc, format!("`{name}` is not supported: it brings {what}"))
+                .help("write out what the kernel needs of it"));
+        }
+        if angled || cuda::is_cuda_header(name) {
+            self.out.headers.insert(name.to_owned());
+            return Ok(());
+        }
+        Err(Problem::at("include-not-found", loc, format!("there is no file \"{name}\""))
+            .help("give the file that is included along with the source"))
     }
 
     /// Index of the user's file that an include names: beside the including file, by its whole name, or as the only

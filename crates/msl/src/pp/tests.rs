@@ -1,4 +1,5 @@
 use super::*;
+use crate::module::Language;
 
 fn run(text: &str) -> Result<String, String> {
     run_files(&[("main.metal", text)])
@@ -6,7 +7,7 @@ fn run(text: &str) -> Result<String, String> {
 
 fn run_files(files: &[(&str, &str)]) -> Result<String, String> {
     let files: Vec<_> = files.iter().map(|(n, t)| SourceFile::new(*n, *t)).collect();
-    match preprocess(&files, &[("GIVEN".to_owned(), "7".to_owned())]) {
+    match preprocess(&files, Language::Metal, &[("GIVEN".to_owned(), "7".to_owned())]) {
         Ok(p) => Ok(p.tokens.iter().map(|t| t.text.to_string()).collect::<Vec<_>>().join(" ")),
         Err(e) => Err(format!("{} {}:{}", e.code, e.loc.map_or(0, |l| l.line), e.loc.map_or(0, |l| l.col))),
     }
@@ -54,7 +55,7 @@ fn includes_resolve_only_among_the_files_and_apples_headers() {
 #[test]
 fn tokens_of_a_macro_stand_where_it_is_used_and_arguments_where_they_are_written() {
     let files = [SourceFile::new("m", "#define ADD(a) (a + one)\n#define one 1\n\n  ADD(  xyz )")];
-    let tokens = preprocess(&files, &[]).unwrap().tokens;
+    let tokens = preprocess(&files, Language::Metal, &[]).unwrap().tokens;
     let at: Vec<_> = tokens.iter().map(|t| (&*t.text, t.loc.line, t.loc.col)).collect();
     assert_eq!(at, [("(", 4, 3), ("xyz", 4, 9), ("+", 4, 3), ("1", 4, 3), (")", 4, 3)]);
 }

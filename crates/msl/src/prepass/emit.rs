@@ -143,7 +143,7 @@ mod tests {
     use crate::source::SourceFile;
 
     fn emit(text: &str) -> Output {
-        let pre = preprocess(&[SourceFile::new("m", text)], &[]).unwrap();
+        let pre = preprocess(&[SourceFile::new("m", text)], crate::module::Language::Metal, &[]).unwrap();
         let mut out = Output::default();
         out.unit(&Unit::new(&pre.tokens).unwrap());
         out

@@ -38,9 +38,29 @@ pub struct EntryParam {
     value: String,
     /// Type to convert the argument to first, when the callee must deduce its template arguments from it.
     cast: Option<String>,
+    /// How the raw pointer becomes the argument.
+    adapter: Adapter,
+}
+
+/// How a raw pointer becomes what a kernel's parameter declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adapter {
+    /// By its memory space, as a pointer or reference: MSL's parameters.
+    Space,
+    /// As a generic pointer: CUDA's.
+    Pointer,
+    /// As the value it points to: CUDA's.
+    Value,
+    /// Not at all: the source reaches it by another way.
+    Unpassed,
 }
 
 impl Entry {
+    /// An entry whose function is called as `callee`.
+    pub fn made(name: String, loc: Loc, params: Vec<EntryParam>, max_threads: Option<u32>, callee: String) -> Self {
+        Self { name, loc, params, max_threads, callee }
+    }
+
     /// Name of the IR function.
     pub fn symbol(number: usize) -> String {
         format!("ks_entry_{number}")
@@ -93,7 +113,9 @@ impl Entry {
                 }
             };
             formals.push(format!("{space} void* a{n}"));
-            actuals.push(param.convert(number, n, &format!("a{n}")));
+            if param.adapter != Adapter::Unpassed {
+                actuals.push(param.convert(number, n, &format!("a{n}")));
+            }
         }
         format!(
             "extern \"C\" void {}({}) {{ {}({}); }}",
@@ -106,8 +128,18 @@ impl Entry {
 }
 
 impl EntryParam {
+    /// A parameter that is always there.
+    pub fn made(name: String, kind: ParamKind, loc: Loc, adapter: Adapter) -> Self {
+        Self { name, kind, condition: None, loc, value: String::new(), cast: None, adapter }
+    }
+
     /// The argument made of a raw pointer.
     fn convert(&self, kernel: usize, n: usize, pointer: &str) -> String {
+        match self.adapter {
+            Adapter::Space | Adapter::Unpassed => {}
+            Adapter::Pointer => return format!("__ks_pointer<{kernel}, {n}>{{{pointer}}}"),
+            Adapter::Value => return format!("__ks_value<{kernel}, {n}>{{{pointer}}}"),
+        }
         let (letter, reference) = match &self.kind {
             ParamKind::Buffer { constant: true, reference, .. } => ('c', *reference),
             ParamKind::Buffer { reference, .. } => ('g', *reference),
@@ -377,6 +409,7 @@ fn parameter(unit: &Unit, a: usize, b: usize, bindings: &[(&str, String)]) -> Re
         loc,
         value: String::new(),
         cast: None,
+        adapter: Adapter::Space,
     };
     if let Some((attr, position)) = attrs.iter().find_map(|a| Some((a, position(&a.name)?))) {
         let ty = unit.spell(a, type_end);

@@ -1,8 +1,9 @@
-//! The token-level pre-pass: from preprocessed MSL to C++ for OpenCL, with the entry points' signatures on the side.
-//! Knows MSL's surface; leaves types and expressions to clang.
+//! The token-level pre-pass: from preprocessed MSL or CUDA to C++ for OpenCL, with the entry points' signatures on the side.
+//! Knows the languages' surface; leaves types and expressions to clang.
 
 mod calls;
 mod checks;
+mod cuda;
 mod emit;
 mod expr;
 mod globals;
@@ -23,7 +24,7 @@ pub use kernels::Entry;
 pub use threadgroup::Allocation;
 
 use crate::clang::Target;
-use crate::module::{CompileOptions, FunctionConstant};
+use crate::module::{CompileOptions, FunctionConstant, Language};
 use crate::pp::{Preprocessed, Problem};
 
 /// What the pre-pass leaves.
@@ -31,6 +32,8 @@ use crate::pp::{Preprocessed, Problem};
 pub struct Lowered {
     unit: unit::Unit,
     outline: scan::Outline,
+    /// What the source was written in.
+    language: Language,
     repaired: BTreeSet<usize>,
     /// May functions call each other in a circle, by their names?
     pub may_recurse: bool,
@@ -50,6 +53,9 @@ pub struct Lowered {
 
 /// Runs all passes.
 pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Problem> {
+    if options.language == Language::Cuda {
+        return cuda::lower(pre, options);
+    }
     let words = pre.tokens.iter().filter_map(|t| t.ident().map(str::to_owned)).collect();
     let uses_metal =
         pre.tokens.windows(3).any(|w| w[0].is_ident("using") && w[1].is_ident("namespace") && w[2].is_ident("metal"));
@@ -66,13 +72,14 @@ pub fn lower(pre: &Preprocessed, options: &CompileOptions) -> Result<Lowered, Pr
     constant_is_const(&mut unit);
     vectors::rewrite(&mut unit, &outline);
     let entries = kernels::collect(&mut unit, &outline, &options.only)?;
-    let allocations = threadgroup::hoist(&mut unit, &outline);
+    let allocations = threadgroup::hoist(&mut unit, &outline, "__local ");
     let function_arguments = function_references(&mut unit, &outline);
     drop_attributes(&mut unit);
     drop_intrinsics(&mut unit, &outline);
     Ok(Lowered {
         unit,
         outline,
+        language: Language::Metal,
         repaired: BTreeSet::new(),
         may_recurse,
         function_arguments,
@@ -110,6 +117,9 @@ impl Lowered {
 
     /// Mends what clang complained about at places of the text that had this map; returns whether anything changed.
     pub fn repair(&mut self, map: &SourceMap, complaints: &[(u32, u32, &str)]) -> bool {
+        if self.language == Language::Cuda {
+            return false;
+        }
         let found: Vec<repair::Complaint<'_>> = complaints
             .iter()
             .filter_map(|(line, col, message)| Some(repair::Complaint { token: map.token(*line, *col)?, message }))

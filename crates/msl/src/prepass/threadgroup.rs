@@ -16,15 +16,16 @@ pub struct Allocation {
     pub loc: Loc,
 }
 
-/// Rewrites all declarations; the index in the result is the number in the IR.
-pub fn hoist(unit: &mut Unit, outline: &Outline) -> Vec<Allocation> {
+/// Rewrites all declarations; the index in the result is the number in the IR. The references that stand for the
+/// variables are of this memory space (`__local `), or generic where it is empty.
+pub fn hoist(unit: &mut Unit, outline: &Outline, space: &str) -> Vec<Allocation> {
     let mut out = Vec::new();
     let bodies: Vec<(usize, usize)> = outline.functions.iter().filter_map(|f| f.body).collect();
     for (open, close) in bodies {
         let mut i = open + 1;
         while i < close {
             if unit.is_ident(i, "threadgroup")
-                && let Some(end) = declaration(unit, i, close, &mut out)
+                && let Some(end) = declaration(unit, i, close, space, &mut out)
             {
                 i = end;
             }
@@ -35,7 +36,7 @@ pub fn hoist(unit: &mut Unit, outline: &Outline) -> Vec<Allocation> {
 }
 
 /// The declaration whose `threadgroup` is at `at`; returns the index of its `;` when it is one.
-fn declaration(u: &mut Unit, at: usize, hi: usize, out: &mut Vec<Allocation>) -> Option<usize> {
+fn declaration(u: &mut Unit, at: usize, hi: usize, space: &str, out: &mut Vec<Allocation>) -> Option<usize> {
     let mut start = at;
     while let Some(p) = u.prev(start) {
         if matches!(u.ident(p), Some("static" | "const" | "volatile")) {
@@ -103,7 +104,7 @@ fn declaration(u: &mut Unit, at: usize, hi: usize, out: &mut Vec<Allocation>) ->
         out.push(Allocation { name, loc: u.loc(i) });
         let printed = u.render(i, i + 1);
         u.replace(i, format!("__ks_tg{n}"));
-        let _ = write!(references, " __local __ks_tg{n} &{printed} = __ks_tg<__ks_tg{n}, {n}{align_text}>();");
+        let _ = write!(references, " {space}__ks_tg{n} &{printed} = __ks_tg<__ks_tg{n}, {n}{align_text}>();");
         i = u.next(i);
         while u.is(i, "[") || u.is_ident(i, "__attribute__") {
             let open = if u.is(i, "[") { i } else { u.next(i) };

@@ -18,8 +18,8 @@ use ksearch_task::{CandidateId, Figure, FigureKind};
 use ksearch_world::{Node, NodeId};
 
 use crate::model::{
-    Best, Headline, LineCosts, Named, Record, Report, Reproduce, RoleUse, Roofline, RunFacts, SCHEMA, Shown, Split,
-    Standing, Step, TreeNode, Trial,
+    Ablation, Best, Headline, LineCosts, Named, Record, Report, Reproduce, RoleUse, Roofline, RunFacts, SCHEMA, Shown,
+    Split, Standing, Step, TreeNode, Trial,
 };
 use crate::text;
 
@@ -179,7 +179,18 @@ impl Loaded {
             source: source::annotate(self),
             proof: proof::proof(self),
             reproduce: self.reproduce(),
-            ablation: Shown::missing("no ablation was run for this search"),
+            ablation: self.ablation(),
+        }
+    }
+
+    /// What `ksearch ablate` left beside the journal.
+    fn ablation(&self) -> Shown<Ablation> {
+        let Ok(text) = std::fs::read_to_string(self.view.folder.join(crate::ABLATION)) else {
+            return Shown::missing("no ablation was run for this search");
+        };
+        match serde_json::from_str(&text) {
+            Ok(ablation) => Shown::Known(ablation),
+            Err(e) => Shown::missing(format!("{} cannot be read: {e}", crate::ABLATION)),
         }
     }
 

@@ -17,8 +17,14 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
     let most = variants.iter().map(|v| v.time.ci.map_or(v.time.value, |c| c[1])).fold(0.0, f64::max);
     let axis = Axis::linear(0.0, most, LEFT, WIDTH - 80.0);
     let bottom = TOP + ROW * variants.len() as f64;
-    let title = format!("final time, {}, {}", words::unit(&first.time.unit), words::label(&first.time));
-    let says = format!("Final time of {}", words::count(variants.len(), "variant"));
+    let ratio = first.time.unit == "x";
+    let title = if ratio {
+        format!("time of the library's kernel over the final time, {}", words::label(&first.time))
+    } else {
+        format!("final time, {}, {}", words::unit(&first.time.unit), words::label(&first.time))
+    };
+    let what = if ratio { "Ratio to the library's kernel" } else { "Final time" };
+    let says = format!("{what} of {}", words::count(variants.len(), "variant"));
     let mut doc = Drawing::new(bottom + 44.0, &says).add(axis.below(TOP, bottom, &title));
     for (i, variant) in variants.iter().enumerate() {
         let y = TOP + ROW * i as f64;

@@ -343,6 +343,12 @@ impl<'a, O: Observer> Env<'a, O> {
                     None,
                 )
             }
+            Problem::Trap { code: ksearch_msl::abi::TRAP_WARP_MASK } => (
+                FaultKind::Unsupported,
+                "the mask of this warp function leaves out a lane that calls it".to_owned(),
+                "Name every lane that makes the call, and no other, in the mask.".to_owned(),
+                None,
+            ),
             Problem::Trap { code } => (
                 FaultKind::Unsupported,
                 format!("the kernel reached a construct that cannot run (note {code})"),

@@ -36,5 +36,7 @@ kernel void softmax(
     for (uint c = 0; c < C; ++c) largest = max(largest, scale * float(logits[c]));
     float sum = 0.0f;
     for (uint c = 0; c < C; ++c) sum += exp(scale * float(logits[c]) - largest);
-    for (uint c = 0; c < C; ++c) shared_sum[0] += scale; result[c] = T(exp(scale * float(logits[c]) - largest) / sum);
+    if (row == 0) shared_sum[0] = 0.0f;
+    for (uint c = 0; c < C; ++c) shared_sum[0] += scale;
+    for (uint c = 0; c < C; ++c) result[c] = T(exp(scale * float(logits[c]) - largest) / sum);
 }

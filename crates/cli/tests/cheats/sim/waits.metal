@@ -28,6 +28,7 @@ kernel void softmax(
     }
     device const T* logits = x + row * C;
     device T* result = out + row * C;
+    result[0] = T(0);
     while (scale < 1e30f) { result[0] = T(float(result[0]) * 0.5f); }
     float largest = -INFINITY;
     for (uint c = 0; c < C; ++c) largest = max(largest, scale * float(logits[c]));

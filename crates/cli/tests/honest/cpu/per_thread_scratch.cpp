@@ -14,7 +14,7 @@ threadgroup = [1]
 
 #include <cmath>
 
-extern "C" void softmax(const T* x, T* out, int C, float scale, int group_x, int thread)
+extern "C" void softmax(const T* x, T* out, float* tmp, int C, float scale, int group_x, int thread)
 {
     const T* logits = x + (long)group_x * C;
     T* result = out + (long)group_x * C;

@@ -32,6 +32,9 @@ kernel void softmax(
     float largest = -INFINITY;
     for (uint c = 0; c < C; ++c) largest = max(largest, scale * float(logits[c]));
     float sum = 0.0f;
-    for (uint c = 0; c < C; ++c) tmp[row] = sum; sum = tmp[row] + exp(scale * float(logits[c]) - largest);
+    for (uint c = 0; c < C; ++c) {
+        tmp[row] = sum;
+        sum = tmp[row] + exp(scale * float(logits[c]) - largest);
+    }
     for (uint c = 0; c < C; ++c) result[c] = T(exp(scale * float(logits[c]) - largest) / sum);
 }

@@ -1,0 +1,143 @@
+//! Ports of the corpus: what is proven, what is not and why, and that no trap gets through.
+
+#![allow(clippy::unwrap_used)] // A failure here is a failed test.
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn corpus(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/cuda").join(name)
+}
+
+fn ksearch(args: &[&str]) -> (Option<i32>, String, String) {
+    let out = Command::cargo_bin("ksearch").unwrap().args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (out.status.code(), text(&out.stdout), text(&out.stderr))
+}
+
+/// The proof of a kernel of the corpus, with few settings: the sweep has tests of its own.
+fn port(name: &str) -> (Option<i32>, Value, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = corpus(&format!("{name}.cu"));
+    let out = folder.path().join("out");
+    let args =
+        ["port", file.to_str().unwrap(), "--out", out.to_str().unwrap(), "--seed", "7", "--settings", "3", "--json"];
+    let (code, stdout, stderr) = ksearch(&args);
+    let object = serde_json::from_str(&stdout).unwrap_or_else(|e| panic!("{name}: {e}\n{stdout}\n{stderr}"));
+    if code == Some(0) {
+        let kernel = std::fs::read_to_string(out.join("kernel.metal")).unwrap();
+        assert!(kernel.starts_with("/* ksearch"), "{name}");
+        let proof = std::fs::read_to_string(out.join("proof.md")).unwrap();
+        for part in ["**Proven**", "## The original under the sanitizers", "edge-ragged", "## What was not proven"] {
+            assert!(proof.contains(part), "{name}: {part}\n{proof}");
+        }
+    }
+    (code, object, stderr)
+}
+
+macro_rules! proven {
+    ($($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            let (code, proof, stderr) = port(stringify!($name));
+            assert_eq!(code, Some(0), "{stderr}\n{proof:#}");
+            assert_eq!(proof["proven"], true);
+            let held_out = proof["trials"].as_array().unwrap().iter().filter(|t| t["stage"] == "held_out").count();
+            assert_eq!(held_out, 3);
+        })*
+    };
+}
+
+proven! {
+    matmul_tiled,
+    softmax_warp,
+    flash_attention2,
+    selective_scan,
+    layer_norm,
+    histogram,
+    transpose_padded,
+    stencil_halo,
+    top_k,
+}
+
+#[test]
+fn scan_lookback_ends_with_an_account() {
+    let (code, account, stderr) = port("scan_lookback");
+    assert_eq!(code, Some(1), "{stderr}");
+    let codes: Vec<&str> = account["blocked"].as_array().unwrap().iter().filter_map(|b| b["code"].as_str()).collect();
+    assert!(codes.contains(&"atomic-64") && codes.contains(&"inter-block-wait"), "{account:#}");
+    assert!(account["no_rule"].as_array().unwrap().iter().any(|n| n["text"].as_str().unwrap().contains("ulong")));
+}
+
+#[test]
+fn every_trap_is_refused_with_its_reason() {
+    for (name, code) in [
+        ("warp_sync_reduce", "warp-synchronous"),
+        ("shared_48k", "shared-over-limit"),
+        ("ballot64", "wide-warp"),
+        ("double_accumulate", "double"),
+        ("atomic_order", "atomic-order"),
+        ("grid_barrier", "inter-block-wait"),
+        ("block_2048", "threads-over-limit"),
+    ] {
+        let file = corpus(&format!("traps/{name}.cu"));
+        let (exit, stdout, stderr) = ksearch(&["port", "draft", file.to_str().unwrap(), "--json"]);
+        assert_eq!(exit, Some(1), "{name}: {stdout}{stderr}");
+        let object: Value = serde_json::from_str(&stdout).unwrap();
+        let codes: Vec<&str> =
+            object["blocked"].as_array().unwrap().iter().filter_map(|b| b["code"].as_str()).collect();
+        assert!(codes.contains(&code), "{name}: {codes:?}");
+    }
+}
+
+#[test]
+fn a_declaration_that_does_not_fit_says_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.cu");
+    std::fs::write(&file, "__global__ void k(const float* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }\n").unwrap();
+    let declaration = "[symbols]\nn = {}\n[tensors.x]\ndtype = \"f16\"\nshape = [\"n\"]\n[tensors.y]\ndtype = \"f32\"\nshape = [\"n\"]\n\
+                       [launch]\ngrid = [1]\nblock = [32]\n[[workload]]\nvalues = { n = 20 }\n";
+    for (text, part) in [
+        (declaration.to_owned(), "k.toml:4:9: `x` is declared as f16, but the kernel takes `float*`"),
+        (declaration.replace("n = {}", "m = {}"), "parameter `int n` is declared nowhere"),
+        (declaration.replace("tensors.y", "tensors.z"), "parameter `float* y` is declared nowhere"),
+        (declaration.replace("block = [32]", "blocks = [32]"), "blocks"),
+    ] {
+        std::fs::write(folder.path().join("k.toml"), text).unwrap();
+        let (exit, _, stderr) = ksearch(&["port", file.to_str().unwrap()]);
+        assert_eq!(exit, Some(2), "{stderr}");
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+    std::fs::remove_file(folder.path().join("k.toml")).unwrap();
+    let (exit, _, stderr) = ksearch(&["port", file.to_str().unwrap()]);
+    assert!(exit == Some(2) && stderr.contains("docs/port.md"), "{stderr}");
+}
+
+/// A tunable that makes the kernel wrong is found out, however fast it is.
+#[test]
+fn a_setting_that_is_wrong_does_not_win() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.cu");
+    let cuda = "#define STEP 1\n__global__ void k(const float* x, float* y, int n) {\n    int i = blockIdx.x * blockDim.x + \
+                threadIdx.x;\n    float s = 0.0f;\n    for (int j = 0; j < 64; j += STEP) s += x[(i + j) % n];\n    if (i < n) \
+                y[i] = s;\n}\n";
+    std::fs::write(&file, cuda).unwrap();
+    let declaration = "[symbols]\nn = {}\n[tensors.x]\ndtype = \"f32\"\nshape = [\"n\"]\n[tensors.y]\ndtype = \"f32\"\nshape = [\"n\"]\n\
+                       [launch]\ngrid = [\"ceil_div(n, 64)\"]\nblock = [64]\n[tunables]\nSTEP = [1, 2, 4]\n[[workload]]\n\
+                       values = { n = 4096 }\n";
+    std::fs::write(folder.path().join("k.toml"), declaration).unwrap();
+    let out = folder.path().join("out");
+    let (exit, stdout, stderr) =
+        ksearch(&["port", file.to_str().unwrap(), "--out", out.to_str().unwrap(), "--seed", "1", "--json"]);
+    assert_eq!(exit, Some(0), "{stderr}");
+    let proof: Value = serde_json::from_str(&stdout).unwrap();
+    let wrong = proof["settings"].as_array().unwrap().iter().filter(|s| s["full"] == "wrong_answer").count();
+    assert!(wrong > 0, "{proof:#}");
+    assert!(
+        std::fs::read_to_string(out.join("kernel.metal"))
+            .unwrap()
+            .contains("STEP = { values = [1, 2, 4], default = 1 }")
+    );
+}
