@@ -116,7 +116,7 @@ __global__ void shuffles(int* y) {
             assert_eq!(at(0), if lane < 3 { lane } else { lane - 3 });
             assert_eq!(at(1), if lane % 16 + 5 < 16 { lane + 5 } else { lane });
             assert_eq!(at(2), lane ^ 9);
-            assert_eq!(at(3), (lane & !7) | (10 & 7));
+            assert_eq!(at(3), (lane & !7) | (0xa & 7));
             assert_eq!((at(4), at(5), at(6), at(7)), (11, 1, 1, 4));
         }
     }
