@@ -1,12 +1,15 @@
-//! The library kernels that candidates are held against: MLX's own, from the user's wheel, on the simulator.
+//! The library kernels that candidates are held against: MLX's own, from the user's wheel, on the simulator; those of
+//! PyTorch and mamba_ssm on real hardware.
 //!
 //! Knows where MLX keeps its kernels and how its host code launches them. Must not know the search. Nothing of MLX is
 //! part of this program: its files are read where the user has them.
 
+pub mod library;
 pub mod mlx;
 pub mod run;
 pub mod wheel;
 
+pub use library::{Library, LibraryError};
 pub use mlx::{Argument, Dispatch, NoKernel, Operation};
 pub use run::{Baseline, BaselineError, time};
 pub use wheel::{Wheel, WheelError};

@@ -110,8 +110,13 @@ pub enum Command {
         #[command(subcommand)]
         command: crate::commands::model::ModelCommand,
     },
+    /// Time kernels, and library kernels, in turns on one target, and say which is faster and how sure that is.
+    Time(crate::commands::time::TimeArgs),
     /// Show what this machine can do, and what is missing.
     Doctor,
+    /// Own the GPU for another process of this program: requests on the input, answers on the output.
+    #[command(hide = true)]
+    GpuWorker,
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  ksearch completions zsh > ~/.zfunc/_ksearch")]
     Completions {

@@ -58,7 +58,7 @@ impl Session {
     pub fn new(global: &Global, config: &SearchConfig, material: Material) -> Result<Self> {
         let task: Arc<Task> = context::task(&config.task)?;
         let target = context::target(global, &config.target)?;
-        let generator = coder::generator(&task.family);
+        let generator = coder::generator_for(&task.family, target.id().language());
         let session = Self {
             judge: Judge::new(task, target),
             generator,
@@ -99,11 +99,15 @@ impl Session {
     }
 
     fn library(&self) -> std::result::Result<ksearch_search::Baseline, String> {
-        let TargetId::Sim(chip) = self.judge.target().id() else {
-            return Err("library kernels are timed on the simulator only".into());
-        };
-        let chip = context::chips(&self.global).and_then(|c| Ok(c.get(chip)?)).map_err(|e| e.to_string())?;
-        crate::commands::baseline::of_task(self.judge.task(), &chip)
+        let (task, target) = (self.judge.task(), self.judge.target());
+        match target.id() {
+            TargetId::Sim(chip) => {
+                let chip = context::chips(&self.global).and_then(|c| Ok(c.get(chip)?)).map_err(|e| e.to_string())?;
+                crate::commands::baseline::of_task(task, &chip)
+            }
+            TargetId::Cuda => crate::commands::baseline::of_libraries(task, target),
+            _ => Err("library kernels are timed on the simulator and on NVIDIA GPUs only".into()),
+        }
     }
 
     /// What is known before a run.
@@ -176,9 +180,10 @@ impl Session {
     ) -> Result<RunState, SearchError> {
         let premises = self.premises();
         let plan = ksearch_search::Plan::default();
+        let language = self.judge.target().id().language();
         let naive = match &self.judge.task().naive {
-            Some(candidate) => Some((candidate.clone(), Some(plan))),
-            None => {
+            Some(candidate) if candidate.language == language => Some((candidate.clone(), Some(plan))),
+            _ => {
                 self.generator.as_ref().and_then(|g| g.render(&plan, &premises.facts).ok()).map(|c| (c, Some(plan)))
             }
         };

@@ -147,4 +147,11 @@ pub trait Runnable: Send {
 
     /// Runs all dispatches once over `slots`. Writable slots are updated in place, also when it fails.
     fn run(&mut self, slots: &mut Slots, purpose: Purpose) -> Result<RunReport, Failure>;
+
+    /// Times of further calls over the inputs of the last [`Purpose::Measure`] run, microseconds, one for each call:
+    /// what lets two kernels be timed in turns. Targets that do not measure cannot do it.
+    fn again(&mut self, calls: u32) -> Result<Vec<f64>, Failure> {
+        let _ = calls;
+        Err(Failure::Infrastructure("this target cannot time further calls".into()))
+    }
 }

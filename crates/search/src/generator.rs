@@ -1,7 +1,7 @@
 //! Generators: the built-in way to write a candidate. A generator owns the catalogue of one task and renders any plan
 //! over it. Must not know the world model, the judge or the journal.
 
-use ksearch_task::Candidate;
+use ksearch_task::{Candidate, Language};
 
 use crate::facts::Facts;
 use crate::strategy::{Catalogue, Plan, PlanError};
@@ -16,6 +16,11 @@ use crate::strategy::{Catalogue, Plan, PlanError};
 pub trait Generator: Send + Sync {
     /// Name of the task it writes kernels for.
     fn task(&self) -> &'static str;
+
+    /// Language of its kernels.
+    fn language(&self) -> Language {
+        Language::Msl
+    }
 
     /// The strategies it knows.
     fn catalogue(&self) -> &Catalogue;

@@ -24,6 +24,7 @@ mod search;
 mod show;
 mod task;
 mod tasks;
+pub mod time;
 pub mod ui;
 
 use anyhow::Result;
@@ -43,7 +44,9 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Eval(args) => eval::run(&args, global, printer),
         Command::Baseline { command } => baseline::run(&command, global, printer),
         Command::Model { command } => model::run(&command, global, printer),
+        Command::Time(args) => time::run(&args, global, printer),
         Command::Doctor => doctor::run(global, printer),
+        Command::GpuWorker => gpu_worker(),
         Command::Completions { shell } => Ok(completions::run(shell)),
         Command::Export(args) => export::run(&args, global, printer),
         Command::Mamba { command } => mamba::run(&command, global, printer),
@@ -63,4 +66,10 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Sanitize(args) => sanitize::run(&args, global, printer),
         Command::Profile(args) => profile::run(&args, global, printer),
     }
+}
+
+/// Serves another process of this program as the owner of the GPU, until it ends.
+fn gpu_worker() -> Result<Outcome> {
+    ksearch_device::cuda::serve(&mut std::io::stdin().lock(), &mut std::io::BufWriter::new(std::io::stdout().lock()))?;
+    Ok(Outcome::Success)
 }

@@ -17,8 +17,9 @@ pub fn run(args: &ReplayArgs, global: &Global, printer: Printer) -> Result<Outco
     let config = &view.state.config;
     // A run of a task file that is gone by now can still be replayed, unless the file only extended a task.
     let family = crate::context::task(&config.task).map(|t| t.family.clone());
-    let generator =
-        ksearch_search::coder::generator(&family.unwrap_or_else(|_| view.state.premises.facts.task.clone()));
+    let family = family.unwrap_or_else(|_| view.state.premises.facts.task.clone());
+    let language = config.target.parse::<ksearch_device::TargetId>()?.language();
+    let generator = ksearch_search::coder::generator_for(&family, language);
     let replayed = if args.answers {
         replay(&events, None, None)?
     } else {

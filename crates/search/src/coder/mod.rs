@@ -2,6 +2,7 @@
 
 mod attention;
 mod conv1d_silu;
+mod cuda;
 mod gated_rms_norm;
 mod recipe;
 mod scan_step;
@@ -11,6 +12,8 @@ mod ssd;
 mod template;
 #[cfg(test)]
 mod testing;
+
+use ksearch_task::Language;
 
 use crate::facts::Facts;
 use crate::generator::Generator;
@@ -26,12 +29,19 @@ pub fn generators() -> Vec<Box<dyn Generator>> {
         Box::new(gated_rms_norm::GatedRmsNorm::new()),
         Box::new(scan_step::ScanStep::new()),
         Box::new(ssd::Ssd::new()),
+        Box::new(cuda::attention::Attention::new()),
+        Box::new(cuda::selective_scan::SelectiveScan::new()),
     ]
 }
 
-/// The generator for this task, if there is one.
+/// The generator of Metal kernels for this task, if there is one.
 pub fn generator(task: &str) -> Option<Box<dyn Generator>> {
-    generators().into_iter().find(|g| g.task() == task)
+    generator_for(task, Language::Msl)
+}
+
+/// The generator for this task in this language, if there is one.
+pub fn generator_for(task: &str, language: Language) -> Option<Box<dyn Generator>> {
+    generators().into_iter().find(|g| g.task() == task && g.language() == language)
 }
 
 /// A catalogue's entry that costs one line, needs nothing and does nothing; entries say how they differ from it.
