@@ -183,9 +183,7 @@ impl Session {
         let language = self.judge.target().id().language();
         let naive = match &self.judge.task().naive {
             Some(candidate) if candidate.language == language => Some((candidate.clone(), Some(plan))),
-            _ => {
-                self.generator.as_ref().and_then(|g| g.render(&plan, &premises.facts).ok()).map(|c| (c, Some(plan)))
-            }
+            _ => self.generator.as_ref().and_then(|g| g.render(&plan, &premises.facts).ok()).map(|c| (c, Some(plan))),
         };
         let kernels = Kernels { naive, given: self.material.given.clone() };
         ksearch_search::start(players, config, premises, kernels, journal)

@@ -66,7 +66,13 @@ pub fn summary(samples: &[f64]) -> Option<Summary> {
         let mut draw = Draw::new(samples.len() as u64);
         interval(|| median(&draw.resample(samples)))
     };
-    Some(Summary { samples: samples.len(), median: median(samples), interval, range, drift: median(last) / median(first) })
+    Some(Summary {
+        samples: samples.len(),
+        median: median(samples),
+        interval,
+        range,
+        drift: median(last) / median(first),
+    })
 }
 
 /// Compares two series of which the n-th samples were taken one after the other; pairs are kept together, so that what

@@ -109,7 +109,9 @@ fn cuda() -> Check {
         ok,
         needed: false,
         found: found.unwrap_or_else(|e| e.to_string()),
-        help: Some("Only for --target cuda and cuda-msl: an NVIDIA GPU with its driver, and the CUDA toolkit's NVRTC.".into()),
+        help: Some(
+            "Only for --target cuda and cuda-msl: an NVIDIA GPU with its driver, and the CUDA toolkit's NVRTC.".into(),
+        ),
     }
 }
 

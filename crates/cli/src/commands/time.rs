@@ -115,7 +115,9 @@ pub fn run(args: &TimeArgs, global: &Global, printer: Printer) -> Result<Outcome
             let verdict = judge.judge_on(candidate, Stage::Full, seed, &[workload]);
             if verdict.status != Status::Passed {
                 printer.line(format!("{name}: {}", Tone::Bad.paint(&verdict.summary)))?;
-                printer.object(&json!({ "task": task.name, "target": args.target.target, "failed": name, "verdict": verdict }))?;
+                printer.object(
+                    &json!({ "task": task.name, "target": args.target.target, "failed": name, "verdict": verdict }),
+                )?;
                 return Ok(Outcome::No);
             }
         }

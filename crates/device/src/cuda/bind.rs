@@ -101,7 +101,11 @@ impl Plan {
                 .enumerate()
                 .map(|(n, p)| plan.cuda_argument(found, p, n as u32, dispatch, resolved))
                 .collect::<Result<Vec<_>, _>>()?;
-            plan.unknown_arguments(dispatch, &found.params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), &found.pos)?;
+            plan.unknown_arguments(
+                dispatch,
+                &found.params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+                &found.pos,
+            )?;
             let names = found.params.iter().map(|p| p.name.clone()).collect();
             plan.params.insert(dispatch.kernel.clone(), names);
             // There is no parameter for dynamic shared memory: any argument of that kind gives its size.
@@ -144,7 +148,8 @@ impl Plan {
         let mut modules: Vec<(String, Vec<(String, String)>)> = Vec::new();
         let mut built: BTreeMap<BTreeMap<String, String>, (usize, ksearch_msl::PtxModule)> = BTreeMap::new();
         for dispatch in &resolved.dispatches {
-            let constants: BTreeMap<_, _> = dispatch.constants.iter().map(|(n, v)| (n.clone(), v.to_string())).collect();
+            let constants: BTreeMap<_, _> =
+                dispatch.constants.iter().map(|(n, v)| (n.clone(), v.to_string())).collect();
             if !built.contains_key(&constants) {
                 let options = CompileOptions {
                     defines: resolved.defines.clone(),
@@ -209,11 +214,13 @@ impl Plan {
                     (_, Some(Bound::Tensor(name) | Bound::Scratch(name))) => plan.address(&name)?,
                     (_, Some(Bound::Absent(_)) | None) => Arg::Null,
                     (ParamKind::Buffer { element, .. }, Some(Bound::Scalar(number))) => {
-                        let bytes = scalar::bytes(element, number).map_err(|e| refuse(format!("parameter `{}`: {e}", param.name)))?;
+                        let bytes = scalar::bytes(element, number)
+                            .map_err(|e| refuse(format!("parameter `{}`: {e}", param.name)))?;
                         value(&mut plan, bytes)
                     }
                     (_, Some(Bound::Struct(fields))) => {
-                        let bytes = scalar::struct_bytes(&fields).map_err(|e| refuse(format!("parameter `{}`: {e}", param.name)))?;
+                        let bytes = scalar::struct_bytes(&fields)
+                            .map_err(|e| refuse(format!("parameter `{}`: {e}", param.name)))?;
                         value(&mut plan, bytes)
                     }
                     (_, Some(Bound::Scalar(_))) => {

@@ -42,9 +42,10 @@ fn driver<T>(doing: &str, result: std::result::Result<T, cu::DriverError>) -> Re
             R::CUDA_ERROR_ILLEGAL_ADDRESS => {
                 fault("out_of_bounds", "the kernel accessed an address that belongs to no buffer")
             }
-            R::CUDA_ERROR_MISALIGNED_ADDRESS => {
-                fault("misaligned", "the kernel accessed memory at an address that is not a multiple of the access' size")
-            }
+            R::CUDA_ERROR_MISALIGNED_ADDRESS => fault(
+                "misaligned",
+                "the kernel accessed memory at an address that is not a multiple of the access' size",
+            ),
             R::CUDA_ERROR_ILLEGAL_INSTRUCTION | R::CUDA_ERROR_INVALID_PC => {
                 fault("unsupported", "the kernel executed an instruction that this GPU refuses")
             }
@@ -107,7 +108,9 @@ impl Gpu {
         let ask = |a| driver("asking GPU 0", unsafe { cu::device::get_attribute(device, a) });
         let clock_mhz = f64::from(ask(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?) / 1e3;
         // Two transfers a clock.
-        let memory_gbs = 2.0 * f64::from(ask(A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?) * 1e3
+        let memory_gbs = 2.0
+            * f64::from(ask(A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?)
+            * 1e3
             * f64::from(ask(A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?)
             / 8.0
             / 1e9;
@@ -224,7 +227,8 @@ impl Gpu {
         let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(|a| a.as_mut_ptr().cast()).collect();
         // SAFETY: the union's member is the one its id names.
         let mut value: sys::CUlaunchAttributeValue = unsafe { std::mem::zeroed() };
-        value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: cluster[0], y: cluster[1], z: cluster[2] };
+        value.clusterDim =
+            sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x: cluster[0], y: cluster[1], z: cluster[2] };
         let mut attributes = [sys::CUlaunchAttribute {
             id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
             pad: [0; 4],
@@ -243,9 +247,8 @@ impl Gpu {
             numAttrs: u32::from(cluster != [1; 3]),
         };
         // SAFETY: config, attributes and arguments outlive the call; each argument has its parameter's size.
-        let status = unsafe {
-            sys::cuLaunchKernelEx(&raw const config, kernel.0, pointers.as_mut_ptr(), std::ptr::null_mut())
-        };
+        let status =
+            unsafe { sys::cuLaunchKernelEx(&raw const config, kernel.0, pointers.as_mut_ptr(), std::ptr::null_mut()) };
         driver(LAUNCHING, status.result())
     }
 
@@ -273,10 +276,8 @@ impl Gpu {
     /// Loads a cubin or PTX text (with its NUL).
     pub fn load(&self, image: &[u8]) -> Result<Module> {
         let mut log = vec![0u8; 16 << 10];
-        let mut options = [
-            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-            sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-        ];
+        let mut options =
+            [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
         let mut module = std::ptr::null_mut();
         // SAFETY: the image is whole (PTX ends with NUL), and the log outlives the call.

@@ -174,8 +174,9 @@ impl CudaRunnable {
             Ok((answer, body)) => Ok((answer, body, process.starts)),
             Err(NoAnswer::Late) => Err(Failure::Timeout {
                 message: format!("it did not end within {patience:.0} s; the process that ran it was killed"),
-                help: "Look for a loop that cannot end, a barrier that not all threads reach, a wait for another block."
-                    .into(),
+                help:
+                    "Look for a loop that cannot end, a barrier that not all threads reach, a wait for another block."
+                        .into(),
                 pos: None,
             }),
             Err(NoAnswer::Ended(how)) => Err(Failure::Fault {

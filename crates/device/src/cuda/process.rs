@@ -56,7 +56,12 @@ impl Process {
     }
 
     /// Asks, and waits for the answer at most so long.
-    pub fn ask(&mut self, request: &Request, body: &[&[u8]], patience: Duration) -> Result<(Answer, Vec<u8>), NoAnswer> {
+    pub fn ask(
+        &mut self,
+        request: &Request,
+        body: &[&[u8]],
+        patience: Duration,
+    ) -> Result<(Answer, Vec<u8>), NoAnswer> {
         if self.live.is_none() {
             self.live = Some(self.start().map_err(|e| NoAnswer::Ended(format!("it cannot be started: {e}")))?);
             self.starts += 1;

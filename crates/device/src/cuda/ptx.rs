@@ -8,11 +8,7 @@ pub fn unread_parameters(ptx: &str, symbol: &str) -> Vec<u32> {
         let name = p.split([',', ')']).next()?.split_whitespace().last()?;
         Some(name.split('[').next().unwrap_or(name))
     });
-    names
-        .enumerate()
-        .filter(|(_, name)| !mentions(body, name))
-        .map(|(n, _)| n as u32)
-        .collect()
+    names.enumerate().filter(|(_, name)| !mentions(body, name)).map(|(n, _)| n as u32).collect()
 }
 
 /// The text of an entry point, from its name to the next one.

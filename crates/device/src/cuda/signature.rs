@@ -32,9 +32,11 @@ struct Token {
 }
 
 /// Words between `__global__` and a kernel's name that take arguments in parentheses.
-const ATTRIBUTES: &[&str] = &["__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__"];
+const ATTRIBUTES: &[&str] =
+    &["__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__"];
 /// Words of a parameter's type that say nothing about its bytes.
-const QUALIFIERS: &[&str] = &["const", "__restrict__", "__restrict", "restrict", "volatile", "__grid_constant__", "struct"];
+const QUALIFIERS: &[&str] =
+    &["const", "__restrict__", "__restrict", "restrict", "volatile", "__grid_constant__", "struct"];
 
 /// All kernels of a file.
 pub fn signatures(file: &str, text: &str) -> Vec<Signature> {
@@ -119,11 +121,8 @@ fn parameter(tokens: &[&str]) -> Parameter {
     let words = || head.iter().filter(|t| is_name(t) && !QUALIFIERS.contains(*t));
     // With one word there is a type and no name, unless a pointer's star stands between them.
     let name = if words().count() > 1 { words().last().map_or("", |n| n) } else { "" };
-    let ty: Vec<&str> = head
-        .iter()
-        .filter(|t| **t != name && **t != "*" && !QUALIFIERS.contains(*t))
-        .copied()
-        .collect();
+    let ty: Vec<&str> =
+        head.iter().filter(|t| **t != name && **t != "*" && !QUALIFIERS.contains(*t)).copied().collect();
     Parameter { name: name.to_owned(), ty: ty.join(" "), pointer }
 }
 
@@ -229,8 +228,7 @@ mod tests {
             int n = max(1, 2), const __grid_constant__ Map<int, 3> map) { call(1); }\nextern \"C\" __global__ void none() {}";
         let found = signatures("a.cu", text);
         assert_eq!(found.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["scan", "none"]);
-        let params: Vec<_> =
-            found[0].params.iter().map(|p| (p.name.as_str(), p.ty.as_str(), p.pointer)).collect();
+        let params: Vec<_> = found[0].params.iter().map(|p| (p.name.as_str(), p.ty.as_str(), p.pointer)).collect();
         assert_eq!(
             params,
             [

@@ -89,9 +89,9 @@ pub fn serve(input: &mut impl Read, output: &mut impl Write) -> std::io::Result<
         }
     };
     while let Some((request, body)) = receive::<Request>(input)? {
-        let (answer, parts) = worker.answer(request, &body).unwrap_or_else(|failure| {
-            (Answer::Failed { trouble: failure.trouble, lost: failure.lost }, Vec::new())
-        });
+        let (answer, parts) = worker
+            .answer(request, &body)
+            .unwrap_or_else(|failure| (Answer::Failed { trouble: failure.trouble, lost: failure.lost }, Vec::new()));
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         send(output, &answer, &parts)?;
         if matches!(answer, Answer::Failed { lost: true, .. }) {
@@ -435,7 +435,11 @@ impl Worker {
 
     fn sums(&self, count: usize) -> Result<Vec<u64>> {
         let bytes = self.gpu.read(&self.sums)?;
-        Ok(bytes.chunks_exact(8).take(count).map(|c| c.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b))).collect())
+        Ok(bytes
+            .chunks_exact(8)
+            .take(count)
+            .map(|c| c.iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b)))
+            .collect())
     }
 
     /// Clock of the multiprocessors now, MHz.

@@ -81,7 +81,8 @@ pub(super) fn every_strategy_resolves(generator: &dyn Generator) {
                 let mut tuned = candidate.clone();
                 tuned.values.insert((*name).to_owned(), *value);
                 for workload in &task.workloads {
-                    let resolved = tuned.resolve(&task, &workload.env).unwrap_or_else(|e| panic!("{}: {e}", strategy.id));
+                    let resolved =
+                        tuned.resolve(&task, &workload.env).unwrap_or_else(|e| panic!("{}: {e}", strategy.id));
                     assert!(!resolved.dispatches.is_empty());
                 }
             }

@@ -7,6 +7,7 @@ use crate::strategy::{Catalogue, Effect, Strategy};
 pub(super) const EXP2: &str = "exp2";
 pub(super) const STATE_REGISTERS: &str = "state-registers";
 pub(super) const CHUNKED_SCAN: &str = "chunked-scan";
+pub(super) const WARP_RELAY: &str = "warp-relay";
 pub(super) const SHARE_INPUTS: &str = "share-inputs";
 pub(super) const UNROLL_STATES: &str = "unroll-states";
 pub(super) const POLYNOMIAL: &str = "polynomial-exp";
@@ -71,6 +72,21 @@ pub(super) fn catalogue() -> Catalogue {
             )
         },
         Strategy {
+            requires: &[EXP2, STATE_REGISTERS],
+            conflicts: &[CHUNKED_SCAN],
+            tunables: &["STEPS", "WARPS"],
+            difficulty: 5,
+            effect: effect(0.3, 0.04, 0.25, 1.0),
+            applies: long_sequences,
+            ..entry(
+                WARP_RELAY,
+                "Relay of warps over time",
+                "Warps take consecutive steps of the same channels and walk through the states one behind the other, \
+                 handing each state on through shared memory: time is parallel, no step is computed twice and nothing \
+                 is scanned over lanes.",
+            )
+        },
+        Strategy {
             requires: &[CHUNKED_SCAN],
             tunables: &["CHANNELS"],
             difficulty: 2,
@@ -82,9 +98,9 @@ pub(super) fn catalogue() -> Catalogue {
             )
         },
         Strategy {
-            requires: &[CHUNKED_SCAN],
+            requires: &[EXP2, STATE_REGISTERS],
             difficulty: 1,
-            effect: effect(1.0, 0.85, 1.0, 1.0),
+            effect: effect(1.0, 0.95, 1.0, 1.0),
             ..entry(
                 UNROLL_STATES,
                 "Two states at a time",
@@ -92,7 +108,7 @@ pub(super) fn catalogue() -> Catalogue {
             )
         },
         Strategy {
-            requires: &[CHUNKED_SCAN],
+            requires: &[EXP2, STATE_REGISTERS],
             tunables: &["POLYNOMIAL"],
             difficulty: 2,
             effect: effect(1.0, 1.0, 0.93, 1.0),

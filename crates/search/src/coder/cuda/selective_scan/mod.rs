@@ -1,4 +1,5 @@
-//! Selective-scan kernels for NVIDIA GPUs from a plan: a thread per channel, or lanes over time.
+//! Selective-scan kernels for NVIDIA GPUs from a plan: a thread per channel, lanes over time, or a relay of
+//! warps over time.
 
 mod catalogue;
 
@@ -11,8 +12,11 @@ use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError};
 
-const TEMPLATES: &[(&str, &str)] =
-    &[("channels", include_str!("channels.cu.j2")), ("chunks", include_str!("chunks.cu.j2"))];
+const TEMPLATES: &[(&str, &str)] = &[
+    ("channels", include_str!("channels.cu.j2")),
+    ("chunks", include_str!("chunks.cu.j2")),
+    ("relay", include_str!("relay.cu.j2")),
+];
 
 /// Writes selective-scan kernels in CUDA C++.
 pub(in crate::coder) struct SelectiveScan {
@@ -50,7 +54,13 @@ impl Generator for SelectiveScan {
         context.flag("registers", plan.has(catalogue::STATE_REGISTERS));
         context.flag("polynomial", plan.has(catalogue::POLYNOMIAL));
         context.flag("unrolled", plan.has(catalogue::UNROLL_STATES));
-        let main = if plan.has(catalogue::CHUNKED_SCAN) { "chunks" } else { "channels" };
+        let main = if plan.has(catalogue::WARP_RELAY) {
+            "relay"
+        } else if plan.has(catalogue::CHUNKED_SCAN) {
+            "chunks"
+        } else {
+            "channels"
+        };
         let text = render(TEMPLATES, main, context)?;
         Ok(recipe::candidate_in(Language::Cuda, "selective_scan.cu", text, recipe(plan)?, plan))
     }
@@ -71,6 +81,24 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
     ] {
         b.define(name, flag)?;
     }
+    // Vector accesses need rows that begin at multiples of 16 bytes.
+    let aligned = "L * bytes(T) % 16 == 0";
+    if plan.has(catalogue::WARP_RELAY) {
+        b.tunable("STEPS", &[16, 32], 16);
+        b.tunable("WARPS", &[8, 12, 16], 12);
+        if plan.has(catalogue::POLYNOMIAL) {
+            b.tunable("POLYNOMIAL", &[1, 2, 3, 4], 2);
+        }
+        b.define("ALIGNED_ROWS", aligned)?;
+        // A pair of states for the two halves of a warp.
+        b.define("PAIRED", "2 * ceil_div(states, 2)")?;
+        let blocks = "groups * ceil_div(dim / groups, 16)";
+        let mut dispatch = RecipeBuilder::dispatch("selective_scan", [blocks, "batch", "1"], ["32 * WARPS", "1", "1"])?;
+        let shared = "8 * WARPS * PAIRED * STEPS + 128 * WARPS * (STEPS + 4) + 192 * PAIRED";
+        RecipeBuilder::shared(&mut dispatch, &format!("ceil_div({shared}, 16) * 16"))?;
+        b.recipe.dispatches.push(dispatch);
+        return Ok((b.recipe, b.tunables));
+    }
     if !plan.has(catalogue::CHUNKED_SCAN) {
         let grid = ["ceil_div(dim, 32)", "batch", "1"];
         b.recipe.dispatches.push(RecipeBuilder::dispatch("selective_scan", grid, ["32", "1", "1"])?);
@@ -88,8 +116,7 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
     if plan.has(catalogue::POLYNOMIAL) {
         b.tunable("POLYNOMIAL", &[1, 2, 3, 4], 2);
     }
-    // Vector accesses need rows that begin at multiples of 16 bytes.
-    b.define("ALIGNED_ROWS", "L * bytes(T) % 16 == 0")?;
+    b.define("ALIGNED_ROWS", aligned)?;
     let blocks = "groups * ceil_div(dim / groups, WARPS * CHANNELS)";
     let mut dispatch = RecipeBuilder::dispatch("selective_scan", [blocks, "batch", "1"], ["32 * WARPS", "1", "1"])?;
     let shared = "8 * PART * 32 * (STEPS + 4) + 2 * PART * 32 * STEPS * bytes(T) + 8 * WARPS * CHANNELS * states";
