@@ -33,14 +33,16 @@ fn mentions(body: &str, name: &str) -> bool {
     })
 }
 
-/// A variable in device memory that a kernel could leave something in for its next launch; strings are none.
+/// A variable in device memory that some instruction uses, in which a kernel could leave something for its next launch.
+/// Strings are none, nor are constants that the compiler has put into the instructions.
 pub fn lasting_variable(ptx: &str) -> Option<&str> {
     ptx.lines().find_map(|line| {
         let line = line.trim_start();
         let rest = line.strip_prefix(".visible ").or_else(|| line.strip_prefix(".weak ")).unwrap_or(line);
         let rest = rest.strip_prefix(".global ")?;
         let name = rest.split(['[', '=', ';']).next()?.split_whitespace().last()?;
-        (!name.starts_with("$str")).then_some(name)
+        let used = ptx.lines().filter(|l| mentions(l, name)).nth(1).is_some();
+        (used && !name.starts_with("$str")).then_some(name)
     })
 }
 
@@ -73,8 +75,10 @@ mod tests {
     #[test]
     fn variables_that_outlive_a_launch_are_found() {
         assert_eq!(lasting_variable(PTX), None);
-        assert_eq!(lasting_variable(".visible .global .align 4 .u32 cache;\n"), Some("cache"));
-        assert_eq!(lasting_variable(".global .align 4 .b8 table[64] = {1, 2};\n"), Some("table"));
+        let used = |declared: &str| format!("{declared}\n\tmov.u64 %rd1, cache;\n");
+        assert_eq!(lasting_variable(&used(".visible .global .align 4 .u32 cache;")), Some("cache"));
+        assert_eq!(lasting_variable(&used(".global .align 4 .b8 cache[64] = {1, 2};")), Some("cache"));
+        assert_eq!(lasting_variable(".global .align 4 .u32 SPAN = 512;\n\tadd.s32 %r1, %r2, 512;\n"), None);
         assert_eq!(lasting_variable(".global .align 1 .b8 $str[4] = {1, 2};\n.const .b32 c;"), None);
     }
 }

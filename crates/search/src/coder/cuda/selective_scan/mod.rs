@@ -94,7 +94,7 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
         b.define("PAIRED", "2 * ceil_div(states, 2)")?;
         let blocks = "groups * ceil_div(dim / groups, 16)";
         let mut dispatch = RecipeBuilder::dispatch("selective_scan", [blocks, "batch", "1"], ["32 * WARPS", "1", "1"])?;
-        let shared = "8 * WARPS * PAIRED * STEPS + 128 * WARPS * (STEPS + 4) + 192 * PAIRED";
+        let shared = "8 * WARPS * PAIRED * STEPS + 128 * WARPS * (STEPS + 4) + 128 * PAIRED + 4 * WARPS * PAIRED";
         RecipeBuilder::shared(&mut dispatch, &format!("ceil_div({shared}, 16) * 16"))?;
         b.recipe.dispatches.push(dispatch);
         return Ok((b.recipe, b.tunables));
