@@ -112,6 +112,8 @@ pub enum Command {
     },
     /// Time kernels, and library kernels, in turns on one target, and say which is faster and how sure that is.
     Time(crate::commands::time::TimeArgs),
+    /// Compile a Metal kernel ahead for NVIDIA GPUs on a machine without clang.
+    Ptx(crate::commands::ptx::PtxArgs),
     /// Show what this machine can do, and what is missing.
     Doctor,
     /// Own the GPU for another process of this program: requests on the input, answers on the output.

@@ -36,9 +36,13 @@ pub fn target(global: &Global, text: &str) -> Result<Arc<dyn Target>> {
     }
 }
 
+/// Variable that names the folder of Metal kernels compiled ahead for NVIDIA GPUs.
+pub const PTX_CACHE: &str = "KSEARCH_PTX";
+
 /// This machine's NVIDIA GPU.
 pub fn cuda(msl: bool) -> Result<CudaTarget> {
-    CudaTarget::new(gpu_worker()?, msl)
+    let cache = std::env::var_os(PTX_CACHE).map(std::path::PathBuf::from);
+    CudaTarget::new(gpu_worker()?, msl, cache)
         .map_err(|why| anyhow::anyhow!("target `{}`: {why}", if msl { TargetId::CudaMsl } else { TargetId::Cuda }))
 }
 

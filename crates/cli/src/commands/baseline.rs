@@ -10,7 +10,6 @@ use indexmap::IndexMap;
 use ksearch_apple::Chip;
 use ksearch_baseline::mlx::launches;
 use ksearch_baseline::{Baseline, BaselineError, Operation, Wheel, WheelError, time};
-use ksearch_device::Target;
 use ksearch_device::sim::sample::Sampling;
 use ksearch_device::{Slot, Slots, Target};
 use ksearch_task::expr::Empty;

@@ -14,6 +14,7 @@ mod man;
 mod matrix;
 pub mod model;
 mod profile;
+pub mod ptx;
 mod replay;
 pub mod report;
 mod resume;
@@ -45,6 +46,7 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Baseline { command } => baseline::run(&command, global, printer),
         Command::Model { command } => model::run(&command, global, printer),
         Command::Time(args) => time::run(&args, global, printer),
+        Command::Ptx(args) => ptx::run(&args, printer),
         Command::Doctor => doctor::run(global, printer),
         Command::GpuWorker => gpu_worker(),
         Command::Completions { shell } => Ok(completions::run(shell)),

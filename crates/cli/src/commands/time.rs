@@ -9,7 +9,7 @@ use comfy_table::{Table, presets};
 use ksearch_device::stats::{self, Comparison, Summary};
 use ksearch_device::target::Purpose;
 use ksearch_device::{Runnable, Target};
-use ksearch_judge::prepare::Preparer;
+use ksearch_judge::prepare::slots;
 use ksearch_judge::{Judge, Stage, Status};
 use ksearch_task::{Candidate, Figure, FigureKind, Set, Task, Workload, builtin};
 use serde::Serialize;
@@ -189,19 +189,19 @@ fn turns(
     args: &TimeArgs,
     seed: u64,
 ) -> Result<Row> {
-    let preparer = Preparer::new(Arc::clone(task));
+    let infos = task.tensors_at(&workload.env)?;
     let mut series: Vec<Vec<Vec<f64>>> = Vec::new();
     let mut absent = Vec::new();
     let mut versions: Vec<Vec<(String, String)>> = vec![Vec::new(); entrants.len()];
     for set in 0..2 {
-        let prepared = preparer.prepare(workload, seed.wrapping_add(set))?;
+        let inputs = task.inputs(workload, seed.wrapping_add(set))?;
         let mut callers: Vec<Option<Box<dyn Called>>> = Vec::new();
         for (n, entrant) in entrants.iter().enumerate() {
             callers.push(match entrant {
                 Entrant::Kernel { candidate, .. } => {
                     let resolved = candidate.resolve(task, &workload.env)?;
                     let mut built = target.build(candidate, &resolved)?;
-                    let mut slots = prepared.slots(seed);
+                    let mut slots = slots(&infos, &inputs, seed);
                     built.run(&mut slots, Purpose::Measure)?;
                     Some(Box::new(Built(built)))
                 }

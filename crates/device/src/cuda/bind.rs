@@ -12,6 +12,7 @@ use super::wire::{Arg, BufferSpec, Code, Facts, KernelReport, Step, Use};
 use crate::target::{Failure, Slots};
 
 /// Everything the worker is sent, and the contents that are not tensors.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Plan {
     /// Code to load.
     pub code: Code,

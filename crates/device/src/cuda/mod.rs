@@ -2,6 +2,7 @@
 //! when a kernel hangs or breaks its context. Must not know tasks or what is right.
 
 mod bind;
+mod cache;
 mod driver;
 mod process;
 mod profile;
@@ -11,6 +12,7 @@ mod wire;
 mod worker;
 
 use std::io::{Read, Write};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,6 +21,7 @@ use ksearch_msl::{Compiler, Diagnostic, Severity, SourcePos};
 use ksearch_task::candidate::Resolved;
 use ksearch_task::{Candidate, Language};
 
+pub use cache::prebuild;
 pub use process::Launcher;
 
 use crate::id::TargetId;
@@ -54,14 +57,16 @@ pub struct CudaTarget {
     process: Arc<Mutex<Process>>,
     facts: TargetFacts,
     gpu: Arc<Facts>,
+    msl: bool,
     compiler: Option<Arc<Compiler>>,
+    cache: Option<PathBuf>,
     keys: AtomicU64,
 }
 
 impl CudaTarget {
-    /// Starts the worker and asks what GPU there is. `msl`: the candidates are Metal kernels. The error says what is
-    /// missing on this machine.
-    pub fn new(launcher: Launcher, msl: bool) -> Result<Self, String> {
+    /// Starts the worker and asks what GPU there is. `msl`: the candidates are Metal kernels, compiled here or found in
+    /// `cache`, a folder that [`prebuild`] filled. The error says what is missing on this machine.
+    pub fn new(launcher: Launcher, msl: bool, cache: Option<PathBuf>) -> Result<Self, String> {
         let mut process = Process::new(launcher);
         let answer = process.ask(&Request::Hello, &[], Duration::from_secs(PATIENCE));
         let gpu = match answer {
@@ -74,7 +79,13 @@ impl CudaTarget {
         if gpu.capability.0 < 7 {
             return Err(format!("{} is too old: compute capability 7.0 or newer is needed", gpu.name));
         }
-        let compiler = if msl { Some(Compiler::shared().map_err(|e| e.to_string())?) } else { None };
+        let compiler = match (msl, Compiler::shared()) {
+            (false, _) => None,
+            (true, Ok(compiler)) => Some(compiler),
+            // Without clang, what was compiled elsewhere can still run.
+            (true, Err(_)) if cache.is_some() => None,
+            (true, Err(e)) => return Err(e.to_string()),
+        };
         let facts = facts(&gpu);
         let id = if msl { TargetId::CudaMsl } else { TargetId::Cuda };
         Ok(Self {
@@ -82,7 +93,9 @@ impl CudaTarget {
             process: Arc::new(Mutex::new(process)),
             facts,
             gpu: Arc::new(gpu),
+            msl,
             compiler,
+            cache,
             keys: AtomicU64::new(1),
         })
     }
@@ -133,9 +146,9 @@ impl Target for CudaTarget {
     }
 
     fn build(&self, candidate: &Candidate, resolved: &Resolved) -> Result<Box<dyn Runnable>, Failure> {
-        let plan = match (&self.compiler, candidate.language) {
-            (Some(compiler), Language::Msl) => Plan::of_msl(compiler, candidate, resolved)?,
-            (None, Language::Cuda) => Plan::of_cuda(candidate, resolved)?,
+        let plan = match (self.msl, candidate.language) {
+            (true, Language::Msl) => cache::plan(self.cache.as_deref(), self.compiler.as_deref(), candidate, resolved)?,
+            (false, Language::Cuda) => Plan::of_cuda(candidate, resolved)?,
             _ => return Err(Failure::Infrastructure(format!("{} does not take this language", self.id))),
         };
         plan.check(&self.gpu)?;
