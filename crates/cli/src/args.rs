@@ -110,7 +110,7 @@ pub enum Command {
         #[command(subcommand)]
         command: crate::commands::model::ModelCommand,
     },
-    /// Time kernels, and library kernels, in turns on one target, and say which is faster and how sure that is.
+    /// Time kernels in turns on one target, and say which is faster and how sure that is.
     Time(crate::commands::time::TimeArgs),
     /// Compile a Metal kernel ahead for NVIDIA GPUs on a machine without clang.
     Ptx(crate::commands::ptx::PtxArgs),

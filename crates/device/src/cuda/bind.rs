@@ -102,7 +102,7 @@ impl Plan {
                 .enumerate()
                 .map(|(n, p)| plan.cuda_argument(found, p, n as u32, dispatch, resolved))
                 .collect::<Result<Vec<_>, _>>()?;
-            plan.unknown_arguments(
+            Self::unknown_arguments(
                 dispatch,
                 &found.params.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
                 &found.pos,
@@ -269,7 +269,7 @@ impl Plan {
     }
 
     /// An argument that names no parameter is a typing mistake, not an intent.
-    fn unknown_arguments(&self, dispatch: &ResolvedDispatch, params: &[&str], pos: &SourcePos) -> Result<(), Failure> {
+    fn unknown_arguments(dispatch: &ResolvedDispatch, params: &[&str], pos: &SourcePos) -> Result<(), Failure> {
         let known = |name: &str| params.contains(&name) || name.parse::<usize>().is_ok_and(|n| n < params.len());
         for (name, bound) in &dispatch.args {
             if !known(name) && !matches!(bound, Bound::Threadgroup(_)) {

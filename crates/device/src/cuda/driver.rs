@@ -253,7 +253,7 @@ impl Gpu {
     }
 
     /// A new event.
-    pub fn event(&self) -> Result<Event> {
+    pub fn event() -> Result<Event> {
         driver("making an event", cu::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)).map(Event)
     }
 
@@ -274,7 +274,7 @@ impl Gpu {
     }
 
     /// Loads a cubin or PTX text (with its NUL).
-    pub fn load(&self, image: &[u8]) -> Result<Module> {
+    pub fn load(image: &[u8]) -> Result<Module> {
         let mut log = vec![0u8; 16 << 10];
         let mut options =
             [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];

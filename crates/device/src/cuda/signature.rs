@@ -120,7 +120,7 @@ fn parameter(tokens: &[&str]) -> Parameter {
     let pointer = bracket.is_some() || head.contains(&"*");
     let words = || head.iter().filter(|t| is_name(t) && !QUALIFIERS.contains(*t));
     // With one word there is a type and no name, unless a pointer's star stands between them.
-    let name = if words().count() > 1 { words().last().map_or("", |n| n) } else { "" };
+    let name = if words().count() > 1 { words().next_back().map_or("", |n| n) } else { "" };
     let ty: Vec<&str> =
         head.iter().filter(|t| **t != name && **t != "*" && !QUALIFIERS.contains(*t)).copied().collect();
     Parameter { name: name.to_owned(), ty: ty.join(" "), pointer }

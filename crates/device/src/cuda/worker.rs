@@ -23,6 +23,9 @@ const BATCH: u32 = 16;
 /// A kernel that keeps its own order of additions may differ by this much of the largest output between two calls.
 const REPEATABLE: f64 = 2e-3;
 
+/// A module, its kernels (name and symbol), and its PTX.
+type Unit = (Module, Vec<(String, String)>, String);
+
 type Result<T> = std::result::Result<T, DriverFailure>;
 
 /// Kernels of the worker itself.
@@ -107,7 +110,7 @@ impl Worker {
         let options = vec![format!("--gpu-architecture={}", architecture(&gpu))];
         let names = ["ks_hash".to_owned(), "ks_clock".to_owned()];
         let compiled = driver::compile(("helpers.cu", HELPERS), &[], &options, &names)?;
-        let helpers = gpu.load(&compiled.cubin)?;
+        let helpers = Gpu::load(&compiled.cubin)?;
         let find = |name: &str| helpers.kernel(name).ok_or_else(|| machine("the worker's own kernels are missing"));
         let (hash, clock) = (find("ks_hash")?, find("ks_clock")?);
         let (flush, sums) = (gpu.buffer(FLUSH)?, gpu.buffer(4096 * 8)?);
@@ -135,7 +138,7 @@ impl Worker {
 
     fn load(&mut self, key: u64, code: &Code, launches: &[(String, u32, u32)]) -> Result<(Answer, Vec<Vec<u8>>)> {
         let mut log = String::new();
-        let mut modules: Vec<(Module, Vec<(String, String)>, String)> = Vec::new();
+        let mut modules: Vec<Unit> = Vec::new();
         match code {
             Code::Source { files, defines, kernels } => {
                 let Some(((name, main), headers)) = files.split_first() else {
@@ -161,14 +164,14 @@ impl Worker {
                     });
                 }
                 let symbols = kernels.iter().cloned().zip(compiled.symbols).collect();
-                modules.push((self.gpu.load(&compiled.cubin)?, symbols, compiled.ptx));
+                modules.push((Gpu::load(&compiled.cubin)?, symbols, compiled.ptx));
                 log = compiled.log;
             }
             Code::Ptx { modules: texts } => {
                 for (text, kernels) in texts {
                     let mut image = text.clone().into_bytes();
                     image.push(0);
-                    modules.push((self.gpu.load(&image)?, kernels.clone(), text.clone()));
+                    modules.push((Gpu::load(&image)?, kernels.clone(), text.clone()));
                 }
             }
         }
@@ -269,10 +272,10 @@ impl Worker {
         let (mut buffers, mut pristine) = (Vec::new(), Vec::new());
         for (n, spec) in specs.iter().enumerate() {
             let buffer = self.gpu.buffer(spec.bytes)?;
-            if let Some(bytes) = given.get(n) {
-                if spec.usage != Use::Scratch {
-                    self.gpu.write(&buffer, bytes)?;
-                }
+            if let Some(bytes) = given.get(n)
+                && spec.usage != Use::Scratch
+            {
+                self.gpu.write(&buffer, bytes)?;
             }
             let copy = if spec.usage == Use::InOut {
                 let copy = self.gpu.buffer(spec.bytes)?;
@@ -332,7 +335,7 @@ impl Worker {
     }
 
     fn time(&self, loaded: &Loaded, placed: &mut Placed, wanted: f64, most: u32) -> Result<Vec<f64>> {
-        let (start, end) = (self.gpu.event()?, self.gpu.event()?);
+        let (start, end) = (Gpu::event()?, Gpu::event()?);
         let (mut spent, mut calls, mut each) = (0.0, 0, 1.0);
         while (spent < WARM_UP && calls < WARM_CALLS) || calls == 0 {
             self.restore(placed, |_| None)?;
@@ -369,7 +372,7 @@ impl Worker {
             for n in 0..batch {
                 self.restore(placed, |_| None)?;
                 self.gpu.fill(&self.flush, (n & 1) as u8)?;
-                let (start, end) = (self.gpu.event()?, self.gpu.event()?);
+                let (start, end) = (Gpu::event()?, Gpu::event()?);
                 self.gpu.record(&start)?;
                 self.call(loaded, placed)?;
                 self.gpu.record(&end)?;
@@ -519,9 +522,9 @@ fn with_defines(name: &str, main: &str, headers: &[(String, String)], defines: &
         out.push('\n');
     }
     for (macro_name, value) in defines {
-        out.push_str(&format!("#define {macro_name} {value}\n"));
+        out.extend(["#define ", macro_name, " ", value, "\n"]);
     }
-    out.push_str(&format!("#line 1 \"{name}\"\n{main}"));
+    out.extend(["#line 1 \"", name, "\"\n", main]);
     out
 }
 

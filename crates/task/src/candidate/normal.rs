@@ -163,7 +163,9 @@ pub(super) fn id(candidate: &Candidate) -> CandidateId {
         // Only where there is one: ids of recipes from before clusters stay what they were.
         if let Some(cluster) = &dispatch.cluster {
             feed.text("cluster");
-            cluster.iter().for_each(|extent| feed.text(&extent.canonical()));
+            for extent in cluster {
+                feed.text(&extent.canonical());
+            }
         }
     }
     // Requirements do not change what is computed, but where a candidate may run is part of what it is.
