@@ -1,5 +1,5 @@
 //! The library kernels that candidates are held against: MLX's own, from the user's wheel, on the simulator; those of
-//! PyTorch and mamba_ssm on real hardware.
+//! `PyTorch` and `mamba_ssm` on real hardware.
 //!
 //! Knows where MLX keeps its kernels and how its host code launches them. Must not know the search. Nothing of MLX is
 //! part of this program: its files are read where the user has them.

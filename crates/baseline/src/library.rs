@@ -1,4 +1,4 @@
-//! Library kernels on real hardware, each in a Python process of the user's: PyTorch's attention backends, mamba_ssm's
+//! Library kernels on real hardware, each in a Python process of the user's: `PyTorch`'s attention backends, `mamba_ssm`'s
 //! selective scan. Must not know how figures are compared or shown.
 
 use std::io::{BufRead, BufReader, Write};

@@ -67,7 +67,7 @@ pub(super) fn strategies(catalogue: &Catalogue, plan: &Plan) -> String {
 }
 
 /// `text` as `//` lines.
-fn comment(text: &str) -> String {
+pub(super) fn comment(text: &str) -> String {
     let mut lines = vec!["//".to_owned()];
     for word in text.split_whitespace() {
         match lines.last_mut() {
