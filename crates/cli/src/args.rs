@@ -114,8 +114,15 @@ pub enum Command {
         #[command(subcommand)]
         command: crate::commands::model::ModelCommand,
     },
+    /// Time kernels in turns on one target, and say which is faster and how sure that is.
+    Time(crate::commands::time::TimeArgs),
+    /// Compile a Metal kernel ahead for NVIDIA GPUs on a machine without clang.
+    Ptx(crate::commands::ptx::PtxArgs),
     /// Show what this machine can do, and what is missing.
     Doctor,
+    /// Own the GPU for another process of this program: requests on the input, answers on the output.
+    #[command(hide = true)]
+    GpuWorker,
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  ksearch completions zsh > ~/.zfunc/_ksearch")]
     Completions {

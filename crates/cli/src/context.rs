@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use ksearch_apple::Chips;
+use ksearch_baseline::Library;
+use ksearch_device::cuda::Launcher;
 use ksearch_device::sim::SimTarget;
-use ksearch_device::{Target, TargetId};
-use ksearch_task::{Figure, Task, builtin};
+use ksearch_device::{CudaTarget, Target, TargetId};
+use ksearch_task::{Figure, Task, Workload, builtin};
 
 use crate::args::Global;
 
@@ -29,9 +31,7 @@ pub fn target(global: &Global, text: &str) -> Result<Arc<dyn Target>> {
         }
         TargetId::Cpu => processor(),
         TargetId::Metal => metal(global),
-        TargetId::Cuda | TargetId::CudaMsl => {
-            bail!("target `{id}` is not built into this program yet; use sim:<chip>")
-        }
+        TargetId::Cuda | TargetId::CudaMsl => Ok(Arc::new(cuda(id == TargetId::CudaMsl)?)),
     }
 }
 
@@ -63,8 +63,48 @@ fn processor() -> Result<Arc<dyn Target>> {
     bail!("target `cpu` confines kernels by means that only Linux has; use sim:<chip>")
 }
 
+/// Variable that names the folder of Metal kernels compiled ahead for NVIDIA GPUs.
+pub const PTX_CACHE: &str = "KSEARCH_PTX";
+
+/// This machine's NVIDIA GPU.
+pub fn cuda(msl: bool) -> Result<CudaTarget> {
+    let cache = std::env::var_os(PTX_CACHE).map(std::path::PathBuf::from);
+    CudaTarget::new(gpu_worker()?, msl, cache)
+        .map_err(|why| anyhow::anyhow!("target `{}`: {why}", if msl { TargetId::CudaMsl } else { TargetId::Cuda }))
+}
+
+/// How this program is started as the owner of the GPU. Of the environment it gets what the CUDA libraries are found
+/// by, and nothing else.
+pub fn gpu_worker() -> Result<Launcher> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let passed = ["PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"];
+    let mut environment: Vec<(String, String)> =
+        passed.iter().filter_map(|n| Some(((*n).to_owned(), std::env::var(n).ok()?))).collect();
+    // A cache of compiled code would be written into a home that the process does not have.
+    environment.push(("CUDA_CACHE_DISABLE".into(), "1".into()));
+    Ok(Launcher { program, args: vec!["gpu-worker".into()], environment })
+}
+
 fn simulator(chip: ksearch_apple::Chip) -> Result<SimTarget> {
     SimTarget::new(chip).map_err(|e| anyhow::anyhow!("{e}; {}", ksearch_msl::NoToolchain::HELP))
+}
+
+/// The library kernel `name` on a workload, beside `target`. The inner error is the reason why it cannot run here.
+pub fn library(
+    name: &str,
+    task: &Task,
+    workload: &Workload,
+    target: &dyn Target,
+) -> Result<std::result::Result<Library, String>> {
+    if !ksearch_baseline::library::known(&task.family).contains(&name) {
+        let known = ksearch_baseline::library::known(&task.family).join(", ");
+        return Ok(Err(format!("no library kernel of this name is known for `{}` (known: {known})", task.family)));
+    }
+    if !matches!(target.id(), TargetId::Cuda | TargetId::CudaMsl) {
+        return Ok(Err(format!("it runs on NVIDIA GPUs, not on {}", target.id())));
+    }
+    let python = std::env::var_os("KSEARCH_PYTHON").unwrap_or_else(|| "python3".into());
+    Ok(Library::start(name, &workload.env, python.as_ref())?)
 }
 
 /// A simulated chip, for commands that work on nothing else.

@@ -99,15 +99,17 @@ impl Session {
     }
 
     fn library(&self) -> std::result::Result<ksearch_search::Baseline, String> {
-        #[cfg(target_os = "linux")]
-        if *self.judge.target().id() == TargetId::Cpu {
-            return crate::commands::peers::of_task(self.judge.task(), self.judge.target());
+        let (task, target) = (self.judge.task(), self.judge.target());
+        match target.id() {
+            TargetId::Sim(chip) => {
+                let chip = context::chips(&self.global).and_then(|c| Ok(c.get(chip)?)).map_err(|e| e.to_string())?;
+                crate::commands::baseline::of_task(task, &chip)
+            }
+            #[cfg(target_os = "linux")]
+            TargetId::Cpu => crate::commands::peers::of_task(task, target),
+            TargetId::Cuda => crate::commands::baseline::of_libraries(task, target),
+            _ => Err("library kernels are timed on the simulator, the processor and NVIDIA GPUs only".into()),
         }
-        let TargetId::Sim(chip) = self.judge.target().id() else {
-            return Err("library kernels are timed on the simulator and on the processor only".into());
-        };
-        let chip = context::chips(&self.global).and_then(|c| Ok(c.get(chip)?)).map_err(|e| e.to_string())?;
-        crate::commands::baseline::of_task(self.judge.task(), &chip)
     }
 
     /// What is known before a run.

@@ -4,6 +4,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod cpu;
+pub mod cuda;
 mod fresh;
 pub mod id;
 pub mod isolation;
@@ -13,8 +14,10 @@ pub mod profile;
 pub mod reference;
 pub mod sim;
 pub mod statistics;
+pub mod stats;
 pub mod target;
 
+pub use cuda::CudaTarget;
 pub use id::{TargetId, UnknownTarget};
 pub use profile::Profile;
 pub use sim::SimTarget;

@@ -34,6 +34,9 @@ pub struct Profile {
     pub divergence: f64,
     /// Physical floor of the task on this target over the time: 1 is perfect.
     pub floor_fraction: Option<f64>,
+    /// Further facts of a measured run by name, e.g. `sm_clock_mhz`, `local_bytes_per_thread`, `timed_calls`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub resources: IndexMap<String, f64>,
     /// One line of advice per limiter, most important first.
     pub advice: Vec<String>,
 }

@@ -349,6 +349,7 @@ fn profile(chip: &Chip, estimate: &Estimate, c: &Counters) -> Profile {
         barriers: c.barriers as f64 / c.groups.max(1) as f64,
         divergence: if branches == 0 { 0.0 } else { c.divergent_branches as f64 / branches as f64 },
         floor_fraction: None,
+        resources: IndexMap::new(),
         advice,
     }
 }

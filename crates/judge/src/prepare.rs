@@ -105,24 +105,29 @@ impl Preparer {
     }
 }
 
+/// Slots for one launch: inputs as they are, outputs filled with plausible random values and marked unwritten, so that
+/// stale, partial and skipped answers show. `poison` varies the fill.
+pub fn slots(infos: &[TensorInfo], inputs: &Tensors, poison: u64) -> Slots {
+    let mut rng = ChaCha8Rng::seed_from_u64(poison ^ 0x706f_6973_6f6e);
+    let mut slots = Slots::new();
+    for info in infos.iter().filter(|i| i.present) {
+        let slot = if let Some(tensor) = inputs.get(&info.name) {
+            Slot { tensor: tensor.clone(), writable: info.role.is_written(), written: None }
+        } else {
+            let values: Vec<f64> = (0..elements(&info.shape)).map(|_| rng.random_range(-2.0..2.0)).collect();
+            let tensor = Tensor::from_values(info.dtype, info.shape.clone(), &values);
+            let written = Some(vec![false; tensor.bytes.len()]);
+            Slot { tensor, writable: true, written }
+        };
+        slots.insert(info.name.clone(), slot);
+    }
+    slots
+}
+
 impl Prepared {
-    /// Slots for one launch: inputs as they are, outputs filled with plausible random values and marked unwritten, so
-    /// that stale, partial and skipped answers show. `poison` varies the fill.
+    /// Slots for one launch, see [`slots`].
     pub fn slots(&self, poison: u64) -> Slots {
-        let mut rng = ChaCha8Rng::seed_from_u64(poison ^ 0x706f_6973_6f6e);
-        let mut slots = Slots::new();
-        for info in self.infos.iter().filter(|i| i.present) {
-            let slot = if let Some(tensor) = self.inputs.get(&info.name) {
-                Slot { tensor: tensor.clone(), writable: info.role.is_written(), written: None }
-            } else {
-                let values: Vec<f64> = (0..elements(&info.shape)).map(|_| rng.random_range(-2.0..2.0)).collect();
-                let tensor = Tensor::from_values(info.dtype, info.shape.clone(), &values);
-                let written = Some(vec![false; tensor.bytes.len()]);
-                Slot { tensor, writable: true, written }
-            };
-            slots.insert(info.name.clone(), slot);
-        }
-        slots
+        slots(&self.infos, &self.inputs, poison)
     }
 
     /// Inputs that the kernel must leave as they are, but which `slots` shows changed.

@@ -242,3 +242,42 @@ pub fn of_task(task: &Task, chip: &Chip) -> std::result::Result<ksearch_search::
     let time = Figure { value, unit: "us".into(), kind: FigureKind::Simulated, on: chip.name.clone(), ci: None };
     Ok(ksearch_search::Baseline { name, time })
 }
+
+/// Calls of a library kernel for one figure.
+const CALLS: u32 = 30;
+
+/// The best library kernels' time over the timed search workloads of a task on an NVIDIA GPU, weighted as a verdict's
+/// time is; or why there is none.
+pub fn of_libraries(task: &Task, target: &dyn Target) -> std::result::Result<ksearch_search::Baseline, String> {
+    let known = ksearch_baseline::library::known(&task.family);
+    let (mut log_sum, mut weights) = (0.0, 0.0);
+    let mut names: Vec<&str> = Vec::new();
+    for w in task.workloads_of(Set::Search).filter(|w| w.purpose.times()) {
+        let mut reasons = vec![format!("no library kernel is known for `{}`", task.family)];
+        let found = known.iter().find_map(|name| {
+            let started = context::library(name, task, w, target).map_err(|e| e.to_string()).and_then(|l| l);
+            let times = started.and_then(|mut l| l.time(CALLS).map_err(|e| e.to_string()));
+            match times {
+                Ok(times) => Some((*name, ksearch_device::stats::median(&times))),
+                Err(why) => {
+                    reasons.push(format!("{name}: {why}"));
+                    None
+                }
+            }
+        });
+        let Some((name, time)) = found else {
+            return Err(format!("{}: {}", w.label, reasons.split_off(usize::from(reasons.len() > 1)).join("; ")));
+        };
+        log_sum += w.weight * time.ln();
+        weights += w.weight;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if weights <= 0.0 {
+        return Err("no workload is timed".into());
+    }
+    let (value, on) = ((log_sum / weights).exp(), target.facts().name.clone());
+    let time = Figure { value, unit: "us".into(), kind: FigureKind::Measured, on, ci: None };
+    Ok(ksearch_search::Baseline { name: names.join(", "), time })
+}

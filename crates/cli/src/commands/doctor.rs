@@ -24,7 +24,7 @@ struct Check {
 
 /// Checks everything; the outcome is "no" where something that is needed is missing.
 pub fn run(global: &Global, printer: Printer) -> Result<Outcome> {
-    let mut checks = vec![clang(), chips(global), runs_folder(global), cores()];
+    let mut checks = vec![clang(), chips(global), runs_folder(global), cores(), cuda()];
     checks.extend(processor());
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -95,6 +95,24 @@ fn runs_folder(global: &Global) -> Check {
         needed: true,
         found,
         help: Some("Choose another with --runs or KSEARCH_RUNS.".into()),
+    }
+}
+
+/// The NVIDIA GPU, asked in a process of its own as a run would.
+fn cuda() -> Check {
+    let found = context::cuda(false).map(|t| {
+        let versions = t.versions().into_iter().map(|(name, version)| format!("{name} {version}"));
+        versions.collect::<Vec<_>>().join(", ")
+    });
+    let ok = found.is_ok();
+    Check {
+        name: "cuda",
+        ok,
+        needed: false,
+        found: found.unwrap_or_else(|e| e.to_string()),
+        help: Some(
+            "Only for --target cuda and cuda-msl: an NVIDIA GPU with its driver, and the CUDA toolkit's NVRTC.".into(),
+        ),
     }
 }
 

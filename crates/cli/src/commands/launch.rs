@@ -93,7 +93,7 @@ pub fn prepare(args: &LaunchArgs, out: &[String]) -> Result<Result<Prepared, (Ca
         Some(all) => std::array::from_fn(|k| all[k].div_ceil(threadgroup[k])),
         None => axes(&args.grid, "--grid")?,
     };
-    let dispatch = ResolvedDispatch { kernel, grid, threadgroup, args: bound, constants, repeat: 1 };
+    let dispatch = ResolvedDispatch { kernel, grid, threadgroup, args: bound, constants, repeat: 1, cluster: [1; 3] };
     let tensors = slots
         .iter()
         .map(|(name, s)| TensorInfo {

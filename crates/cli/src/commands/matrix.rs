@@ -36,8 +36,8 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
         ..SearchConfig::default()
     };
     let session = Session::new(global, &base, Material::default())?;
-    let language = session.judge().target().id().language();
-    let Some(generator) = coder::generator_for(&session.judge().task().family, language) else {
+    let judged = session.judge();
+    let Some(generator) = coder::generator_for(&judged.task().family, judged.target().id().language()) else {
         bail!("a matrix needs the built-in roles, and they do not know task `{}`", session.task_name());
     };
     let judge = Shared::new(session.judge(), INPUTS);

@@ -18,6 +18,7 @@ pub mod model;
 pub mod peers;
 pub mod port;
 mod profile;
+pub mod ptx;
 mod replay;
 pub mod report;
 mod resume;
@@ -28,6 +29,7 @@ mod search;
 mod show;
 mod task;
 mod tasks;
+pub mod time;
 pub mod ui;
 
 use anyhow::Result;
@@ -48,7 +50,10 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Ablate(args) => ablate::run(&args, global, printer),
         Command::Baseline { command } => baseline::run(&command, global, printer),
         Command::Model { command } => model::run(&command, global, printer),
+        Command::Time(args) => time::run(&args, global, printer),
+        Command::Ptx(args) => ptx::run(&args, printer),
         Command::Doctor => doctor::run(global, printer),
+        Command::GpuWorker => gpu_worker(),
         Command::Completions { shell } => Ok(completions::run(shell)),
         Command::Export(args) => export::run(&args, global, printer),
         Command::Mamba { command } => mamba::run(&command, global, printer),
@@ -69,4 +74,10 @@ pub fn run(cli: Cli, printer: Printer) -> Result<Outcome> {
         Command::Sanitize(args) => sanitize::run(&args, global, printer),
         Command::Profile(args) => profile::run(&args, global, printer),
     }
+}
+
+/// Serves another process of this program as the owner of the GPU, until it ends.
+fn gpu_worker() -> Result<Outcome> {
+    ksearch_device::cuda::serve(&mut std::io::stdin().lock(), &mut std::io::BufWriter::new(std::io::stdout().lock()))?;
+    Ok(Outcome::Success)
 }

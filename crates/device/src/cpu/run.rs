@@ -386,6 +386,7 @@ fn profile(time: Figure, advice: Vec<String>, plan: &Plan) -> Profile {
     let busy = groups.max().unwrap_or(0).min(u64::from(plan.threads)) as f64 / f64::from(plan.threads.max(1));
     Profile {
         time,
+        resources: indexmap::IndexMap::new(),
         bottleneck: Bottleneck::Compute,
         terms: indexmap::IndexMap::new(),
         instructions: indexmap::IndexMap::new(),

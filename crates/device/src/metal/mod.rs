@@ -294,6 +294,7 @@ impl<G: Gpu> MetalRunnable<G> {
         let time = Figure::measured_us(median(&us), self.on.clone(), bootstrap(&us, median));
         Ok(Profile {
             time,
+            resources: indexmap::IndexMap::new(),
             bottleneck: Bottleneck::Compute,
             terms: indexmap::IndexMap::new(),
             instructions: indexmap::IndexMap::new(),

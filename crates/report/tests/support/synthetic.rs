@@ -109,6 +109,7 @@ impl Synthetic {
             barriers: 3.0,
             divergence: 0.02,
             floor_fraction: Some(2.0 / t),
+            resources: IndexMap::new(),
             advice: vec!["Bound by main memory: move fewer bytes.".into()],
         });
         let status = if time.is_some() { Status::Passed } else { Status::Fault };

@@ -66,6 +66,7 @@ mod tests {
             barriers: 0.0,
             divergence: 0.0,
             floor_fraction: None,
+            resources: IndexMap::new(),
             advice: vec![],
         }
     }

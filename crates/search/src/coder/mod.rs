@@ -3,6 +3,7 @@
 mod attention;
 mod conv1d_silu;
 mod cpu;
+mod cuda;
 mod gated_rms_norm;
 mod recipe;
 mod scan_step;
@@ -31,6 +32,8 @@ pub fn generators() -> Vec<Box<dyn Generator>> {
         Box::new(ssd::Ssd::new()),
         Box::new(cpu::attention::Attention::new()),
         Box::new(cpu::selective_scan::SelectiveScan::new()),
+        Box::new(cuda::attention::Attention::new()),
+        Box::new(cuda::selective_scan::SelectiveScan::new()),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ksearch_task::candidate::{Define, DefineValue, Dispatch, Recipe, Requirement, Scratch};
+use ksearch_task::candidate::{Argument, Binding, Define, DefineValue, Dispatch, Recipe, Requirement, Scratch};
 use ksearch_task::{Candidate, Expr, Language, SourceFile, Tunable};
 
 use crate::strategy::{Plan, PlanError};
@@ -47,6 +47,18 @@ impl RecipeBuilder {
         Ok(())
     }
 
+    /// Dynamic shared memory of a CUDA dispatch, bytes.
+    pub(super) fn shared(dispatch: &mut Dispatch, bytes: &str) -> Result<(), PlanError> {
+        dispatch.args.push(Argument { param: "shared".into(), binding: Binding::Threadgroup(expr(bytes)?) });
+        Ok(())
+    }
+
+    /// The same dispatch, launched only where `text` holds.
+    pub(super) fn only_when(mut dispatch: Dispatch, text: &str) -> Result<Dispatch, PlanError> {
+        dispatch.when = Some(expr(text)?);
+        Ok(dispatch)
+    }
+
     /// A condition.
     pub(super) fn require(&mut self, text: &str, why: &str) -> Result<(), PlanError> {
         self.recipe.requires.push(Requirement { expr: expr(text)?, why: why.into() });
@@ -65,6 +77,7 @@ impl RecipeBuilder {
             constants: BTreeMap::new(),
             when: None,
             repeat: None,
+            cluster: None,
         })
     }
 }
@@ -77,9 +90,19 @@ pub(super) fn naive(path: &str) -> Result<Candidate, PlanError> {
 /// A candidate of one file, in the language that its name says, that holds its recipe. Values of the plan that are no longer allowed fall back to the
 /// default.
 pub(super) fn candidate(path: &str, text: String, recipe: Recipe, tunables: Vec<Tunable>, plan: &Plan) -> Candidate {
+    candidate_in(Language::of_path(path).unwrap_or(Language::Msl), path, text, (recipe, tunables), plan)
+}
+
+/// The same in any language.
+pub(super) fn candidate_in(
+    language: Language,
+    path: &str,
+    text: String,
+    (recipe, tunables): (Recipe, Vec<Tunable>),
+    plan: &Plan,
+) -> Candidate {
     let wanted = |t: &Tunable| plan.values.get(&t.name).copied().filter(|v| t.values.contains(v));
     let values = tunables.iter().filter_map(|t| wanted(t).map(|v| (t.name.clone(), v))).collect();
     let files = vec![SourceFile { path: path.into(), text }];
-    let language = Language::of_path(path).unwrap_or(Language::Msl);
     Candidate { language, files, recipe, tunables, values }.with_recipe_comment()
 }

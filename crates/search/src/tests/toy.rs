@@ -195,6 +195,7 @@ impl Landscape {
             barriers: 0.0,
             divergence: 0.0,
             floor_fraction: None,
+            resources: IndexMap::new(),
             advice: vec![],
         };
         let passed = status == Status::Passed;

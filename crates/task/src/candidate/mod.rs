@@ -163,6 +163,9 @@ pub struct Dispatch {
     /// How many times it is launched in a row (default once).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Expr>,
+    /// Threadgroups per cluster per axis, where the target has clusters (CUDA); without it there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[Expr; 3]>,
 }
 
 /// A condition on symbols and tunables, with the sentence shown when it does not hold.

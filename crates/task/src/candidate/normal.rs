@@ -160,6 +160,13 @@ pub(super) fn id(candidate: &Candidate) -> CandidateId {
         for optional in [&dispatch.when, &dispatch.repeat] {
             feed.text(&optional.as_ref().map(crate::expr::Expr::canonical).unwrap_or_default());
         }
+        // Only where there is one: ids of recipes from before clusters stay what they were.
+        if let Some(cluster) = &dispatch.cluster {
+            feed.text("cluster");
+            for extent in cluster {
+                feed.text(&extent.canonical());
+            }
+        }
     }
     // Requirements do not change what is computed, but where a candidate may run is part of what it is.
     feed.count(recipe.requires.len());

@@ -57,6 +57,8 @@ struct RawDispatch {
     constants: BTreeMap<String, Expr>,
     when: Option<Expr>,
     repeat: Option<Expr>,
+    /// Threadgroups per cluster per axis, one to three (CUDA only).
+    cluster: Option<Vec<Expr>>,
 }
 
 /// An expression, or a table that says what else it is.
@@ -160,6 +162,7 @@ pub(super) fn parse(file: &str, text: &str, first_line: usize) -> Result<(Recipe
         let at = |key| [Step::from("dispatch"), Step::from(i), Step::from(key)];
         let grid = three(dispatch.grid).map_err(|m| toml.error(&at("grid"), m))?;
         let threadgroup = three(dispatch.threadgroup).map_err(|m| toml.error(&at("threadgroup"), m))?;
+        let cluster = dispatch.cluster.map(three).transpose().map_err(|m| toml.error(&at("cluster"), m))?;
         dispatches.push(Dispatch {
             kernel: dispatch.kernel,
             grid,
@@ -168,6 +171,7 @@ pub(super) fn parse(file: &str, text: &str, first_line: usize) -> Result<(Recipe
             constants: dispatch.constants,
             when: dispatch.when,
             repeat: dispatch.repeat,
+            cluster,
         });
     }
     let recipe = Recipe {
@@ -246,6 +250,9 @@ pub(super) fn write(candidate: &Candidate) -> String {
         line(format!("kernel = {}", quote(&d.kernel)));
         line(format!("grid = {}", extents(&d.grid)));
         line(format!("threadgroup = {}", extents(&d.threadgroup)));
+        if let Some(cluster) = &d.cluster {
+            line(format!("cluster = {}", extents(cluster)));
+        }
         if let Some(when) = &d.when {
             line(format!("when = {}", expr(when)));
         }
@@ -336,6 +343,7 @@ kernel = "second"
 grid = [1]
 threadgroup = [32, 2, 1]
 repeat = 3
+cluster = [2]
 
 [[require]]
 expr = "L % BLOCK == 0"

@@ -90,6 +90,8 @@ pub struct ResolvedDispatch {
     pub constants: BTreeMap<String, Value>,
     /// How many times in a row, at least 1.
     pub repeat: u32,
+    /// Threadgroups per cluster per axis; 1 each without clusters.
+    pub cluster: [u32; 3],
 }
 
 /// A recipe in numbers.
@@ -248,6 +250,7 @@ impl Resolved {
             args,
             constants,
             repeat,
+            cluster: dispatch.cluster.as_ref().map_or(Ok([1; 3]), |c| three(c, "cluster"))?,
         }))
     }
 }
