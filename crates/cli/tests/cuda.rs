@@ -1,5 +1,6 @@
 //! Target `cuda` as a process under test. What needs a GPU is ignored by default: `cargo test -p ksearch --test cuda --
 //! --ignored` on a machine that has one.
+#![allow(clippy::unwrap_used)] // A test that cannot go on must say so at once.
 
 use assert_cmd::Command;
 use serde_json::Value;
