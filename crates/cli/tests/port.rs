@@ -133,7 +133,7 @@ fn a_setting_that_is_wrong_does_not_win() {
         ksearch(&["port", file.to_str().unwrap(), "--out", out.to_str().unwrap(), "--seed", "1", "--json"]);
     assert_eq!(exit, Some(0), "{stderr}");
     let proof: Value = serde_json::from_str(&stdout).unwrap();
-    let wrong = proof["settings"].as_array().unwrap().iter().filter(|s| s["full"] == "wrong_answer").count();
+    let wrong = proof["settings"].as_array().unwrap().iter().filter(|s| s["status"] == "wrong_answer").count();
     assert!(wrong > 0, "{proof:#}");
     assert!(
         std::fs::read_to_string(out.join("kernel.metal"))
