@@ -3,7 +3,7 @@
 # the project. Needs git, cargo, python3 with pip, and the network.
 #
 #   scripts/corpora.sh                  everything
-#   scripts/corpora.sh candle mlx      only these: candle mlx ggml mfa metal-sci agree verdicts
+#   scripts/corpora.sh candle mlx      only these: candle mlx ggml metal-sci agree verdicts
 #   scripts/corpora.sh --fetch          fetch, and no more
 #   scripts/corpora.sh quick            one case of each MLX kernel whose source the wheel carries (continuous integration)
 #
@@ -94,22 +94,6 @@ fetch_ggml() {
   mv "$root/ggml.part" "$root/ggml"
 }
 
-# metal-flash-attention makes its kernels when a program runs, in Swift; the port of its generator to C++ in
-# liuliu/ccv makes them here, for heads of 64, on stand-ins for Apple's headers.
-fetch_mfa() {
-  local from="$root/ccv/lib/nnc/mfa" clang
-  [ -d "$root/mfa" ] && return 0
-  clone liuliu/ccv unstable "$root/ccv" /lib/nnc/mfa/v2/ /lib/nnc/mfa/ccv_nnc_mfa_hash.hpp /lib/nnc/mfa/ccv_nnc_mfa_error.hpp ||
-    return 1
-  clang="$(command -v clang++-19 || command -v clang++)" || return 1
-  printf '#pragma once\n#include "ccv_nnc_mfa_error.hpp"\n' >"$from/ccv_nnc_mfa.hpp"
-  "$clang" -std=c++17 -w -Iscripts/corpora/mfa -I"$from/v2" -I"$root/ccv/lib" "$from"/v2/*.cpp scripts/corpora/mfa/main.cpp \
-    -o "$root/mfa-generator" || return 1
-  rm -rf "$root/mfa.part"
-  mkdir "$root/mfa.part"
-  "$root/mfa-generator" 64 "$root/mfa.part" && mv "$root/mfa.part" "$root/mfa"
-}
-
 fetch_metal-sci() {
   local patterns=(/metal_kernels/harness.py /metal_kernels/task.py /metal_kernels/hardware.py) t
   for t in $tasks; do
@@ -130,7 +114,7 @@ if [ "${1:-}" = --fetch ]; then
   only_fetch=true
   shift
 fi
-wanted="${*:-candle mlx ggml mfa metal-sci agree verdicts}"
+wanted="${*:-candle mlx ggml metal-sci agree verdicts}"
 failed=0
 results=()
 
@@ -181,14 +165,13 @@ for name in $wanted; do
     candle) fetched fetch_candle || continue ;;
     mlx) fetched fetch_mlx || continue ;;
     ggml) fetched fetch_ggml || continue ;;
-    mfa) fetched fetch_mfa || continue ;;
     metal-sci) fetched fetch_metal-sci || continue ;;
     agree) { fetched fetch_mlx && fetched ensure_python; } || continue ;;
     verdicts) { fetched fetch_metal-sci && fetched ensure_python; } || continue ;;
     # 3: nothing was checked.
     quick) { fetched fetch_wheel && fetched ensure_python; } || exit 3 ;;
     *)
-      say "corpora: there is no \`$name\`; there are candle mlx ggml mfa metal-sci agree verdicts"
+      say "corpora: there is no \`$name\`; there are candle mlx ggml metal-sci agree verdicts"
       exit 2
       ;;
   esac
@@ -197,7 +180,6 @@ for name in $wanted; do
     candle) bar candle "17 of 17" "$(program)" corpus check "$root/candle" ;;
     mlx) bar mlx "all but NAX" mlx_files ;;
     ggml) bar ggml "whole" "$(program)" corpus check "$root/ggml" ;;
-    mfa) bar mfa "all" "$(program)" corpus check "$root/mfa" ;;
     metal-sci) bar metal-sci "99% and 90%" python3 scripts/corpora/metal_sci.py "$root/metal-sci" --compile-only ;;
     agree) bar agree "all" "$venv/bin/python" scripts/corpora/mlx_agree.py "$root/mlx" ;;
     verdicts) bar verdicts "98%" "$venv/bin/python" scripts/corpora/metal_sci.py "$root/metal-sci" ;;

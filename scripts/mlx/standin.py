@@ -111,7 +111,8 @@ def only_unwritten(report):
         findings = json.loads(report)["findings"]
     except (ValueError, KeyError):
         return False
-    return all(f["severity"] != "error" or f["rule"] == "output_never_written" for f in findings)
+    errors = [f for f in findings if f["severity"] == "error"]
+    return bool(errors) and all(f["rule"] == "output_never_written" for f in errors)
 
 
 def metal_kernel(**arguments):

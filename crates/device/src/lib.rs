@@ -22,4 +22,4 @@ pub use id::{TargetId, UnknownTarget};
 pub use profile::Profile;
 pub use sim::SimTarget;
 pub use sim::inspect::{Inspect, Inspected, Inspection};
-pub use target::{BuildInfo, Failure, Finding, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts};
+pub use target::{BuildInfo, Failure, Finding, Purpose, RunReport, Runnable, Slot, Slots, Target, TargetFacts, slots};

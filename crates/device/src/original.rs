@@ -2,13 +2,13 @@
 //! recipes and the machine; must not know tolerances.
 
 use indexmap::IndexMap;
-use ksearch_msl::{CompileOptions, Compiler, Optimise, ParamKind, SourceFile};
+use ksearch_msl::{CompileOptions, Optimise, SourceFile};
 use ksearch_simt::launch::Buffer;
-use ksearch_simt::{ArgValue, BufferId, Fault, Launch, Limits, Memory, Mode, Program};
-use ksearch_task::candidate::{Bound, Resolved, scalar};
+use ksearch_simt::{BufferId, Fault, Launch, Limits, Memory, Mode};
+use ksearch_task::candidate::Resolved;
 use ksearch_task::{Candidate, Exact, Tensor, Tensors, tensor::elements};
 
-use crate::reference::ReferenceFailure;
+use crate::reference::{self, ReferenceFailure};
 
 /// Simdgroup instructions that an original may take.
 const BUDGET: u64 = 20_000_000_000;
@@ -33,7 +33,6 @@ pub fn answer(
     watch: bool,
 ) -> Result<Answer, ReferenceFailure> {
     let fail = |what: String| ReferenceFailure(what);
-    let compiler = Compiler::shared().map_err(|e| fail(e.to_string()))?;
     let files: Vec<_> = source.files.iter().map(|f| SourceFile::new(f.path.clone(), f.text.clone())).collect();
     let mut memory = Memory::default();
     let mut buffers: IndexMap<&str, BufferId> = IndexMap::new();
@@ -62,37 +61,7 @@ pub fn answer(
             only: vec![dispatch.kernel.clone()],
             ..CompileOptions::default()
         };
-        let module = compiler.compile(&files, &options).map_err(|d| {
-            let first = d.first().map(|d| match &d.pos {
-                Some(pos) => format!("{pos}: {}", d.message),
-                None => d.message.clone(),
-            });
-            fail(first.unwrap_or_else(|| "it does not compile".into()))
-        })?;
-        let program = Program::load(&module).map_err(|e| fail(e.to_string()))?;
-        let entry = module
-            .entries
-            .iter()
-            .find(|e| e.name == dispatch.kernel)
-            .ok_or_else(|| fail(format!("it has no kernel `{}`", dispatch.kernel)))?;
-        let mut args = Vec::new();
-        for param in &entry.params {
-            let (index, element) = match &param.kind {
-                ParamKind::Buffer { index, element, .. } => (*index, element.as_str()),
-                ParamKind::Threadgroup { index, .. } => (*index, ""),
-                ParamKind::Builtin(_) => continue,
-            };
-            let bound = resolved.bind(dispatch, &param.name, index).map_err(|e| fail(e.to_string()))?;
-            args.push(match bound {
-                Bound::Tensor(name) | Bound::Absent(name) | Bound::Scratch(name) => {
-                    let id = buffers.get(name.as_str()).ok_or_else(|| fail(format!("there is no buffer `{name}`")))?;
-                    ArgValue::Buffer(*id, 0)
-                }
-                Bound::Scalar(value) => ArgValue::Bytes(scalar::bytes(element, value).map_err(&fail)?),
-                Bound::Struct(fields) => ArgValue::Bytes(scalar::struct_bytes(&fields).map_err(&fail)?),
-                Bound::Threadgroup(bytes) => ArgValue::Threadgroup(bytes),
-            });
-        }
+        let (program, args) = reference::prepare(&files, &options, resolved, dispatch, &buffers)?;
         let limits = Limits { max_instructions: BUDGET, max_threadgroup_bytes: SHARED, ..Limits::default() };
         let launch = Launch::new(dispatch.grid, dispatch.threadgroup, args);
         let mode = if watch { Mode::Sanitize } else { Mode::Fast };

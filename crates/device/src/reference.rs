@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use ksearch_msl::{CompileOptions, Compiler, Optimise, ParamKind, SourceFile};
 use ksearch_simt::launch::Buffer;
 use ksearch_simt::{ArgValue, BufferId, Launch, Limits, Memory, Mode, Program};
-use ksearch_task::candidate::{Bound, Resolved, scalar};
+use ksearch_task::candidate::{Bound, Resolved, ResolvedDispatch, scalar};
 use ksearch_task::{Candidate, Exact, Language, Tensors, tensor::elements};
 
 use crate::original;
@@ -19,6 +19,50 @@ const BUDGET: u64 = 20_000_000_000;
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ReferenceFailure(pub String);
+
+/// One dispatch, compiled: its program, and its arguments in `buffers` by name.
+pub(crate) fn prepare(
+    files: &[SourceFile],
+    options: &CompileOptions,
+    resolved: &Resolved,
+    dispatch: &ResolvedDispatch,
+    buffers: &IndexMap<&str, BufferId>,
+) -> Result<(Program, Vec<ArgValue>), ReferenceFailure> {
+    let fail = |what: String| ReferenceFailure(what);
+    let compiler = Compiler::shared().map_err(|e| fail(e.to_string()))?;
+    let module = compiler.compile(files, options).map_err(|d| {
+        let first = d.first().map(|d| match &d.pos {
+            Some(pos) => format!("{pos}: {}", d.message),
+            None => d.message.clone(),
+        });
+        fail(first.unwrap_or_else(|| "it does not compile".into()))
+    })?;
+    let program = Program::load(&module).map_err(|e| fail(e.to_string()))?;
+    let entry = module
+        .entries
+        .iter()
+        .find(|e| e.name == dispatch.kernel)
+        .ok_or_else(|| fail(format!("it has no kernel `{}`", dispatch.kernel)))?;
+    let mut args = Vec::new();
+    for param in &entry.params {
+        let (index, element) = match &param.kind {
+            ParamKind::Buffer { index, element, .. } => (*index, element.as_str()),
+            ParamKind::Threadgroup { index, .. } => (*index, ""),
+            ParamKind::Builtin(_) => continue,
+        };
+        let bound = resolved.bind(dispatch, &param.name, index).map_err(|e| fail(e.to_string()))?;
+        args.push(match bound {
+            Bound::Tensor(name) | Bound::Absent(name) | Bound::Scratch(name) => {
+                let id = buffers.get(name.as_str()).ok_or_else(|| fail(format!("there is no buffer `{name}`")))?;
+                ArgValue::Buffer(*id, 0)
+            }
+            Bound::Scalar(value) => ArgValue::Bytes(scalar::bytes(element, value).map_err(&fail)?),
+            Bound::Struct(fields) => ArgValue::Bytes(scalar::struct_bytes(&fields).map_err(&fail)?),
+            Bound::Threadgroup(bytes) => ArgValue::Threadgroup(bytes),
+        });
+    }
+    Ok((program, args))
+}
 
 /// Every present output of the reference kernel, on inputs widened to f64. Each tensor is handed over as `double`, by
 /// its name; outputs start as NaN, so that what the reference leaves out is seen.
@@ -32,7 +76,6 @@ pub fn exact_answer(
         return original::answer(source, resolved, inputs, false).map(|a| a.outputs);
     }
     let fail = |what: String| ReferenceFailure(what);
-    let compiler = Compiler::shared().map_err(|e| fail(e.to_string()))?;
     let files: Vec<_> = source.files.iter().map(|f| SourceFile::new(f.path.clone(), f.text.clone())).collect();
     let mut memory = Memory::default();
     let mut buffers: IndexMap<&str, BufferId> = IndexMap::new();
@@ -60,33 +103,7 @@ pub fn exact_answer(
             double: true,
             ..CompileOptions::default()
         };
-        let module = compiler.compile(&files, &options).map_err(|d| {
-            let first = d.first().map(|d| match &d.pos {
-                Some(pos) => format!("{pos}: {}", d.message),
-                None => d.message.clone(),
-            });
-            fail(first.unwrap_or_else(|| "it does not compile".into()))
-        })?;
-        let program = Program::load(&module).map_err(|e| fail(e.to_string()))?;
-        let entry = module
-            .entries
-            .iter()
-            .find(|e| e.name == dispatch.kernel)
-            .ok_or_else(|| fail(format!("it has no kernel `{}`", dispatch.kernel)))?;
-        let mut args = Vec::new();
-        for param in &entry.params {
-            let ParamKind::Buffer { index, element, .. } = &param.kind else { continue };
-            let bound = resolved.bind(dispatch, &param.name, *index).map_err(|e| fail(e.to_string()))?;
-            args.push(match bound {
-                Bound::Tensor(name) | Bound::Absent(name) | Bound::Scratch(name) => {
-                    let id = buffers.get(name.as_str()).ok_or_else(|| fail(format!("there is no buffer `{name}`")))?;
-                    ArgValue::Buffer(*id, 0)
-                }
-                Bound::Scalar(value) => ArgValue::Bytes(scalar::bytes(element, value).map_err(&fail)?),
-                Bound::Struct(fields) => ArgValue::Bytes(scalar::struct_bytes(&fields).map_err(&fail)?),
-                Bound::Threadgroup(bytes) => ArgValue::Threadgroup(bytes),
-            });
-        }
+        let (program, args) = prepare(&files, &options, resolved, dispatch, &buffers)?;
         let limits = Limits { max_instructions: BUDGET, ..Limits::default() };
         let launch = Launch::new(dispatch.grid, dispatch.threadgroup, args);
         for _ in 0..dispatch.repeat {

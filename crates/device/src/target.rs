@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use ksearch_msl::{Diagnostic, SourcePos};
 use ksearch_task::candidate::Resolved;
-use ksearch_task::{Candidate, Tensor};
+use ksearch_task::{Candidate, Tensor, TensorInfo, Tensors};
 
 use crate::id::TargetId;
 use crate::profile::Profile;
@@ -22,6 +22,23 @@ pub struct Slot {
 
 /// Tensors of one launch by name, in task order.
 pub type Slots = IndexMap<String, Slot>;
+
+/// Slots for one launch: the tensors that are given, and for each of the others what `fill` makes of it, marked
+/// unwritten. Absent tensors have no slot.
+pub fn slots<'a>(
+    infos: impl IntoIterator<Item = &'a TensorInfo>,
+    given: &Tensors,
+    mut fill: impl FnMut(&TensorInfo) -> Tensor,
+) -> Slots {
+    let slot = |info: &TensorInfo| {
+        let input = given.get(&info.name).cloned();
+        let unwritten = input.is_none();
+        let tensor = input.unwrap_or_else(|| fill(info));
+        let written = unwritten.then(|| vec![false; tensor.bytes.len()]);
+        (info.name.clone(), Slot { writable: info.role.is_written(), tensor, written })
+    };
+    infos.into_iter().filter(|i| i.present).map(slot).collect()
+}
 
 /// Why a run is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

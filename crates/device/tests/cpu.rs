@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use ksearch_device::cpu::{CpuTarget, WorkerProgram, worker};
-use ksearch_device::{Failure, Purpose, Runnable, Slot, Slots, Target};
+use ksearch_device::{Failure, Purpose, Runnable, Slots, Target};
 use ksearch_task::{Candidate, SourceFile, Task, Tensor, builtin};
 
 /// Workers are this very program: the target starts it with this test alone, and it never returns then.
@@ -44,18 +44,10 @@ fn build(candidate: &Candidate) -> Result<(Box<dyn Runnable>, Slots), Failure> {
     let workload = task.workloads.iter().find(|w| w.label.contains("f32")).unwrap();
     let resolved = candidate.resolve(&task, &workload.env).unwrap();
     let inputs = task.inputs(workload, 1).unwrap();
-    let mut slots = Slots::new();
-    for info in &resolved.tensors {
-        let slot = if let Some(tensor) = inputs.get(&info.name) {
-            Slot { tensor: tensor.clone(), writable: false, written: None }
-        } else {
-            let values: Vec<f64> = (0..info.bytes() / 4).map(|i| f64::from(i as u32 % 97) * 0.01 - 0.4).collect();
-            let tensor = Tensor::from_values(info.dtype, info.shape.clone(), &values);
-            let written = Some(vec![false; info.bytes()]);
-            Slot { tensor, writable: true, written }
-        };
-        slots.insert(info.name.clone(), slot);
-    }
+    let slots = ksearch_device::slots(&resolved.tensors, &inputs, |info| {
+        let values: Vec<f64> = (0..info.bytes() / 4).map(|i| f64::from(i as u32 % 97) * 0.01 - 0.4).collect();
+        Tensor::from_values(info.dtype, info.shape.clone(), &values)
+    });
     Ok((target().build(candidate, &resolved)?, slots))
 }
 

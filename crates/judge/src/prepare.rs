@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indexmap::IndexMap;
-use ksearch_device::{Slot, Slots};
+use ksearch_device::Slots;
 use ksearch_task::{Exact, Reference, Role, Task, TaskError, Tensor, TensorInfo, Tensors, Workload, tensor::elements};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -109,19 +109,10 @@ impl Preparer {
 /// stale, partial and skipped answers show. `poison` varies the fill.
 pub fn slots(infos: &[TensorInfo], inputs: &Tensors, poison: u64) -> Slots {
     let mut rng = ChaCha8Rng::seed_from_u64(poison ^ 0x706f_6973_6f6e);
-    let mut slots = Slots::new();
-    for info in infos.iter().filter(|i| i.present) {
-        let slot = if let Some(tensor) = inputs.get(&info.name) {
-            Slot { tensor: tensor.clone(), writable: info.role.is_written(), written: None }
-        } else {
-            let values: Vec<f64> = (0..elements(&info.shape)).map(|_| rng.random_range(-2.0..2.0)).collect();
-            let tensor = Tensor::from_values(info.dtype, info.shape.clone(), &values);
-            let written = Some(vec![false; tensor.bytes.len()]);
-            Slot { tensor, writable: true, written }
-        };
-        slots.insert(info.name.clone(), slot);
-    }
-    slots
+    ksearch_device::slots(infos, inputs, |info| {
+        let values: Vec<f64> = (0..elements(&info.shape)).map(|_| rng.random_range(-2.0..2.0)).collect();
+        Tensor::from_values(info.dtype, info.shape.clone(), &values)
+    })
 }
 
 impl Prepared {

@@ -102,6 +102,33 @@ impl Logits {
     }
 }
 
+/// Runs a batch in passes of at most `most` rows (tokens of all sequences together). `pass` is given where a pass begins,
+/// how many tokens of each sequence it takes, and the rows of it whose logits are wanted, none for most; it returns those.
+pub(crate) fn in_passes(
+    batch: &Batch<'_>,
+    most: usize,
+    want: Want,
+    vocab: usize,
+    mut pass: impl FnMut(usize, usize, &[u32]) -> Result<Vec<f32>>,
+) -> Result<Logits> {
+    let (sequences, length) = (batch.sequences(), batch.length());
+    let step = (most / sequences).max(1);
+    let mut parts = Vec::new();
+    for from in (0..length).step_by(step) {
+        let count = step.min(length - from);
+        let rows: Vec<u32> = match want {
+            Want::All => (0..(sequences * count) as u32).collect(),
+            Want::Last if from + count == length => (1..=sequences).map(|s| (s * count - 1) as u32).collect(),
+            Want::Last => Vec::new(),
+        };
+        let part = pass(from, count, &rows)?;
+        if !rows.is_empty() {
+            parts.push(part);
+        }
+    }
+    Ok(Logits::from_parts(vocab, sequences, &parts))
+}
+
 /// A model ready to run on one backend.
 pub trait Engine {
     /// What carries over from one call to the next: convolution tails and scan states of each layer and sequence.

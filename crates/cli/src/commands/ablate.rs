@@ -13,7 +13,7 @@ use ksearch_search::{
     BuiltinCoder, BuiltinPlanner, Evaluator, Generator, Journal, Planner, Players, RunState, RunStore, SearchConfig,
     Silent, Stage, coder,
 };
-use ksearch_task::{Candidate, Figure, FigureKind};
+use ksearch_task::{Figure, FigureKind};
 use serde_json::json;
 
 use crate::args::{Global, TargetArgs};
@@ -47,6 +47,9 @@ struct Arm {
     times: Vec<f64>,
 }
 
+/// What was left out, and the time without it in microseconds, or why there is none.
+type Step = (String, Result<f64, String>);
+
 /// Runs the experiment.
 pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     let base = SearchConfig {
@@ -55,7 +58,7 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
         ..SearchConfig::default()
     };
     let session = Session::new(global, &base, Material::default())?;
-    let Some(generator) = coder::generator(session.task_name()) else {
+    let Some(generator) = coder::generator(&session.judge().task().family) else {
         bail!("the built-in roles do not know task `{}`", session.task_name());
     };
     let baseline = match session.baseline() {
@@ -134,7 +137,7 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
     let mut variants: Vec<Named> =
         arms.iter().filter_map(|arm| Some(Named { name: arm.name.to_owned(), time: shown(ratio(arm)?) })).collect();
     variants.extend(steps.iter().filter_map(|(name, time)| {
-        let time = figure(baseline.time.value / (*time)?, None);
+        let time = figure(baseline.time.value / time.as_ref().ok()?, None);
         Some(Named { name: format!("best, without {name}"), time })
     }));
     let ablation = Ablation { variants };
@@ -157,12 +160,7 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
 }
 
 /// The best kernel without each of its strategies in turn, and without what needs it.
-fn leave_out(
-    state: &RunState,
-    generator: &dyn Generator,
-    judge: &dyn Evaluator,
-    session: &Session,
-) -> Vec<(String, Option<f64>)> {
+fn leave_out(state: &RunState, generator: &dyn Generator, judge: &dyn Evaluator, session: &Session) -> Vec<Step> {
     let Some(best) = state.best() else { return Vec::new() };
     let Some(plan) = state.candidates.get(&best.candidate).and_then(|r| r.plan.clone()) else { return Vec::new() };
     let facts = session.premises().facts;
@@ -172,8 +170,13 @@ fn leave_out(
         let gone: Vec<&str> =
             plan.strategies.iter().filter(|s| !less.has(s)).map(String::as_str).filter(|s| s != id).collect();
         let name = if gone.is_empty() { id.clone() } else { format!("{id} (and {}, which need it)", gone.join(", ")) };
-        let candidate: Option<Candidate> = generator.render(&less, &facts).ok();
-        let time = candidate.and_then(|c| judge.judge(&c, Stage::Full, 0).time).map(|t| t.value);
+        let time = match generator.render(&less, &facts) {
+            Ok(candidate) => {
+                let verdict = judge.judge(&candidate, Stage::Full, 0);
+                verdict.time.map(|t| t.value).ok_or(verdict.summary)
+            }
+            Err(why) => Err(why.to_string()),
+        };
         out.push((name, time));
     }
     out
@@ -182,7 +185,7 @@ fn leave_out(
 fn show(
     args: &AblateArgs,
     ablation: &Ablation,
-    steps: &[(String, Option<f64>)],
+    steps: &[Step],
     withheld: &Withheld<'_>,
     baseline: &ksearch_search::Baseline,
     printer: Printer,
@@ -203,8 +206,8 @@ fn show(
         table.add_row([v.name.clone(), format!("{:.3}", v.time.value), interval]);
     }
     printer.line(table)?;
-    for (name, _) in steps.iter().filter(|(_, time)| time.is_none()) {
-        printer.line(format!("best, without {name}: no kernel that passes"))?;
+    for (name, why) in steps.iter().filter_map(|(name, time)| Some((name, time.as_ref().err()?))) {
+        printer.line(format!("best, without {name}: no kernel that passes ({why})"))?;
     }
     printer.line(format!("withheld: {}", withheld.missing().join(", ")))?;
     Ok(())

@@ -10,11 +10,10 @@ use indexmap::IndexMap;
 use ksearch_apple::Chip;
 use ksearch_baseline::mlx::launches;
 use ksearch_baseline::{Baseline, BaselineError, Operation, Wheel, WheelError, time};
+use ksearch_device::Target;
 use ksearch_device::sim::sample::Sampling;
-use ksearch_device::{Slot, Slots, Target};
 use ksearch_task::expr::Empty;
 use ksearch_task::spec::{Env, Purpose};
-use ksearch_task::tensor::elements;
 use ksearch_task::{Candidate, Expr, Figure, FigureKind, Set, Task, Tensor, Workload};
 use serde_json::json;
 
@@ -94,14 +93,11 @@ impl Rival {
             env: env.clone(),
         };
         let inputs = self.task.inputs(&workload, 1)?;
-        let mut slots = Slots::new();
-        for info in self.task.tensors_at(env)?.iter().filter(|i| i.present) {
-            let given = inputs.get(&info.name).cloned();
-            let written = given.is_none().then(|| vec![false; elements(&info.shape) * info.dtype.bytes()]);
-            let zeros = || Tensor::from_values(info.dtype, info.shape.clone(), &vec![0.0; elements(&info.shape)]);
-            let tensor = given.unwrap_or_else(zeros);
-            slots.insert(info.name.clone(), Slot { tensor, writable: info.role.is_written(), written });
-        }
+        let mut slots = ksearch_device::slots(&resolved.tensors, &inputs, |info| Tensor {
+            dtype: info.dtype,
+            shape: info.shape.clone(),
+            bytes: vec![0; info.bytes()],
+        });
         let mut built = self.target.build(&self.candidate, &resolved).map_err(failed)?;
         let report = built.run(&mut slots, ksearch_device::Purpose::Measure).map_err(failed)?;
         Ok(report.profile.context("the target gave no time")?.time)

@@ -6,7 +6,7 @@ use comfy_table::{Table, presets};
 use indexmap::IndexMap;
 use ksearch_baseline::{Material, Peer, PeerError, peer};
 use ksearch_device::statistics::{bootstrap, median};
-use ksearch_device::{Purpose, Runnable, Slot, Slots, Target};
+use ksearch_device::{Purpose, Runnable, Target};
 use ksearch_task::compare::compare;
 use ksearch_task::spec::Env;
 use ksearch_task::{Candidate, DType, Exact, Expr, Figure, FigureKind, Set, Task, Tensor, Value, Workload};
@@ -88,16 +88,11 @@ fn prepare(
 ) -> Result<(Box<dyn Runnable>, u32)> {
     let resolved = candidate.resolve(task, env)?;
     let mut runnable = target.build(candidate, &resolved)?;
-    let mut slots = Slots::new();
-    for info in resolved.tensors.iter().filter(|t| t.present) {
-        let slot = if let Some(tensor) = inputs.get(&info.name) {
-            Slot { tensor: tensor.clone(), writable: false, written: None }
-        } else {
-            let tensor = Tensor { dtype: info.dtype, shape: info.shape.clone(), bytes: vec![0x3c; info.bytes()] };
-            Slot { tensor, writable: true, written: None }
-        };
-        slots.insert(info.name.clone(), slot);
-    }
+    let mut slots = ksearch_device::slots(&resolved.tensors, inputs, |info| Tensor {
+        dtype: info.dtype,
+        shape: info.shape.clone(),
+        bytes: vec![0x3c; info.bytes()],
+    });
     let report = runnable.run(&mut slots, Purpose::Measure)?;
     if let Some(finding) = report.findings.iter().find(|f| !f.ok) {
         bail!("{}", finding.detail);

@@ -10,7 +10,7 @@ use device::{Argument, Device, Graph, Kernel, Memory, Product, failed};
 use half::{bf16, f16};
 
 use crate::config::{Arch, Config};
-use crate::engine::{Batch, Engine, Logits, Want};
+use crate::engine::{Batch, Engine, Logits, Want, in_passes};
 use crate::error::{Error, Result};
 use crate::weights::{WeightSource, WeightType, checked};
 
@@ -453,25 +453,16 @@ impl Engine for CudaModel {
         if sequences == 1 && length == 1 {
             return self.step(batch.sequence(0).first().copied().unwrap_or(0), state);
         }
-        let step = (MAX_ROWS / sequences).max(1);
-        let mut parts = Vec::new();
-        for from in (0..length).step_by(step) {
-            let count = step.min(length - from);
+        in_passes(&batch, MAX_ROWS, want, vocab, |from, count, rows| {
             self.pass(&batch, from, count, state)?;
-            let rows: Vec<u32> = match want {
-                Want::All => (0..(sequences * count) as u32).collect(),
-                Want::Last if from + count == length => (1..=sequences).map(|s| (s * count - 1) as u32).collect(),
-                Want::Last => continue,
-            };
             let mut out = Vec::new();
-            if let [row] = *rows {
-                out = self.logits_of_one(row)?;
-            } else {
-                self.logits(&rows, &mut out)?;
+            match *rows {
+                [] => {}
+                [row] => out = self.logits_of_one(row)?,
+                _ => self.logits(rows, &mut out)?,
             }
-            parts.push(out);
-        }
-        Ok(Logits::from_parts(vocab, sequences, &parts))
+            Ok(out)
+        })
     }
 
     /// Chosen on the GPU: one graph a token, no word to the host between.

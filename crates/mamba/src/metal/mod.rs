@@ -16,7 +16,7 @@ use runtime::{Argument, Launch, Runtime};
 pub use simulator::Simulator;
 
 use crate::config::{Arch, Config};
-use crate::engine::{Batch, Engine, Logits, Want};
+use crate::engine::{Batch, Engine, Logits, Want, in_passes};
 use crate::error::{Error, Result};
 use crate::weights::{WeightSource, WeightType, checked};
 
@@ -418,26 +418,17 @@ impl<R: Runtime> Engine for MetalModel<R> {
 
     fn forward(&mut self, batch: Batch<'_>, state: &mut Self::State, want: Want) -> Result<Logits> {
         batch.check(&self.config)?;
-        let (sequences, length) = (batch.sequences(), batch.length());
+        let sequences = batch.sequences();
         if sequences != state.sequences {
             let reason = format!("{sequences} sequences given to a state of {}", state.sequences);
             return Err(Error::Input(reason));
         }
-        let step = (self.rows_per_pass / sequences).max(1);
-        let mut parts = Vec::new();
-        for from in (0..length).step_by(step) {
-            let count = step.min(length - from);
+        in_passes(&batch, self.rows_per_pass, want, self.config.vocab, |from, count, rows| {
             self.pass(&batch, from, count, state)?;
-            let rows: Vec<u32> = match want {
-                Want::All => (0..(sequences * count) as u32).collect(),
-                Want::Last if from + count == length => (1..=sequences).map(|s| (s * count - 1) as u32).collect(),
-                Want::Last => continue,
-            };
             let mut out = Vec::new();
-            self.logits(&rows, &mut out)?;
-            parts.push(out);
-        }
-        Ok(Logits::from_parts(self.config.vocab, sequences, &parts))
+            self.logits(rows, &mut out)?;
+            Ok(out)
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use ksearch_device::cpu::{CpuTarget, WorkerProgram};
-use ksearch_device::{Purpose, Slot, Slots, Target};
+use ksearch_device::{Purpose, Target};
 use ksearch_task::compare::compare;
 use ksearch_task::{Candidate, Task, Tensor, Workload};
 
@@ -18,17 +18,9 @@ fn target() -> Result<&'static CpuTarget, String> {
 pub fn check(candidate: &Candidate, task: &Task, workload: &Workload, seed: u64) -> Result<(), String> {
     let resolved = candidate.resolve(task, &workload.env).map_err(|e| e.to_string())?;
     let inputs = task.inputs(workload, seed).map_err(|e| e.to_string())?;
-    let mut slots = Slots::new();
-    for info in resolved.tensors.iter().filter(|t| t.present) {
-        let slot = if let Some(tensor) = inputs.get(&info.name) {
-            Slot { tensor: tensor.clone(), writable: false, written: None }
-        } else {
-            let values = vec![0.25; info.bytes() / info.dtype.bytes()];
-            let tensor = Tensor::from_values(info.dtype, info.shape.clone(), &values);
-            Slot { written: Some(vec![false; tensor.bytes.len()]), tensor, writable: true }
-        };
-        slots.insert(info.name.clone(), slot);
-    }
+    let mut slots = ksearch_device::slots(&resolved.tensors, &inputs, |info| {
+        Tensor::from_values(info.dtype, info.shape.clone(), &vec![0.25; info.bytes() / info.dtype.bytes()])
+    });
     let mut runnable = target()?.build(candidate, &resolved).map_err(|e| e.to_string())?;
     runnable.run(&mut slots, Purpose::Check).map_err(|e| e.to_string())?;
     let exact =

@@ -1,2 +1,0 @@
-// Nothing of it is used.
-#pragma once
