@@ -14,7 +14,6 @@ pub mod profile;
 pub mod reference;
 pub mod sim;
 pub mod statistics;
-pub mod stats;
 pub mod target;
 
 pub use cuda::CudaTarget;

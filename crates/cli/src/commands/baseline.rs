@@ -254,7 +254,7 @@ pub fn of_libraries(task: &Task, target: &dyn Target) -> std::result::Result<kse
             let started = context::library(name, task, w, target).map_err(|e| e.to_string()).and_then(|l| l);
             let times = started.and_then(|mut l| l.time(CALLS).map_err(|e| e.to_string()));
             match times {
-                Ok(times) => Some((*name, ksearch_device::stats::median(&times))),
+                Ok(times) => Some((*name, ksearch_device::statistics::median(&times))),
                 Err(why) => {
                     reasons.push(format!("{name}: {why}"));
                     None

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use comfy_table::{Table, presets};
-use ksearch_device::stats::{self, Comparison, Summary};
+use ksearch_device::statistics::{self, Comparison, Summary};
 use ksearch_device::target::Purpose;
 use ksearch_device::{Runnable, Target};
 use ksearch_judge::prepare::slots;
@@ -226,7 +226,7 @@ fn turns(
                 if round % 2 == 0 { (0..callers.len()).collect() } else { (0..callers.len()).rev().collect() };
             for n in order {
                 if let (Some(Some(caller)), Some(times)) = (callers.get_mut(n), times.get_mut(n)) {
-                    times.push(stats::median(&caller.call(TURN)?));
+                    times.push(statistics::median(&caller.call(TURN)?));
                 }
             }
         }
@@ -237,7 +237,7 @@ fn turns(
     for (n, entrant) in entrants.iter().enumerate() {
         let of = |set: usize, n: usize| series.get(set).and_then(|s| s.get(n)).cloned().unwrap_or_default();
         let all: Vec<f64> = [of(0, n), of(1, n)].concat();
-        let Some(samples) = stats::summary(&all) else { continue };
+        let Some(samples) = statistics::summary(&all) else { continue };
         kernels.push(Entry {
             kernel: entrant.name().to_owned(),
             time: Figure {
@@ -248,8 +248,8 @@ fn turns(
                 ci: Some(samples.interval),
             },
             samples,
-            against_first: (n > 0).then(|| stats::compare(&of(0, 0), &of(0, n))).flatten(),
-            again: (n > 0).then(|| stats::compare(&of(1, 0), &of(1, n))).flatten(),
+            against_first: (n > 0).then(|| statistics::compare(&of(0, 0), &of(0, n))).flatten(),
+            again: (n > 0).then(|| statistics::compare(&of(1, 0), &of(1, n))).flatten(),
             versions: versions.get(n).cloned().unwrap_or_default(),
         });
     }

@@ -287,7 +287,7 @@ impl Runnable for CudaRunnable {
         let (answer, back, _) = self.ask(&request, &body, patience)?;
         let Answer::Ran { launched, samples, clock_mhz, changed } = answer else { return Err(misunderstood()) };
         self.plan.give_back(slots, &back, changed, purpose == Purpose::Check).ok_or_else(misunderstood)?;
-        let profile = match crate::stats::summary(&samples) {
+        let profile = match crate::statistics::summary(&samples) {
             Some(summary) => {
                 Some(profile::profile(&self.plan, &self.kernels, &self.facts, &self.gpu, &summary, clock_mhz))
             }

@@ -7,7 +7,7 @@ use ksearch_task::{Bottleneck, Figure};
 use super::bind::Plan;
 use super::wire::{Facts, KernelReport, Use};
 use crate::profile::Profile;
-use crate::stats::Summary;
+use crate::statistics::Summary;
 use crate::target::TargetFacts;
 
 /// Share of the device's warps in flight under which a kernel counts as bound by latency.

@@ -100,6 +100,9 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
         return Ok((b.recipe, b.tunables));
     }
     if !plan.has(catalogue::CHUNKED_SCAN) {
+        if plan.has(catalogue::POLYNOMIAL) {
+            b.tunable("POLYNOMIAL", &[1, 2, 3, 4], 2);
+        }
         let grid = ["ceil_div(dim, 32)", "batch", "1"];
         b.recipe.dispatches.push(RecipeBuilder::dispatch("selective_scan", grid, ["32", "1", "1"])?);
         return Ok((b.recipe, b.tunables));
