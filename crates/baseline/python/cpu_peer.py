@@ -119,6 +119,30 @@ def scan(np, values, t):
                     y = (pscan(decay, added) @ C.unsqueeze(-1)).squeeze(3)
                     return (y + D * u) * F.silu(z)
         return call, lambda o: np.ascontiguousarray(np.moveaxis(o.numpy(), 1, -1)), versions
+    if PEER == "mlx":
+        import mlx.core as mx
+        mx.set_default_device(mx.cpu)
+        turn = lambda a: mx.array(np.ascontiguousarray(np.moveaxis(a, -1, 1)))
+        u, delta, z = turn(t["u"]), turn(t["delta"]), turn(t["z"])
+        B, C = turn(t["B"][:, 0]), turn(t["C"][:, 0])
+        A, D, bias = (mx.array(t[n]) for n in ("A", "D", "delta_bias"))
+        mx.eval(u, delta, z, B, C, A, D, bias)
+
+        @mx.compile
+        def step(state, dt, du, b, c):
+            state = state * mx.exp(dt[..., None] * A) + du[..., None] * b[:, None, :]
+            return state, (state * c[:, None, :]).sum(-1)
+
+        def call():
+            dt = mx.logaddexp(delta + bias, 0.0)
+            du, state, ys = dt * u, mx.zeros((batch, dim, states)), []
+            for i in range(length):
+                state, y = step(state, dt[:, i], du[:, i], B[:, i], C[:, i])
+                ys.append(y)
+            o = (mx.stack(ys, axis=1) + D * u) * z * mx.sigmoid(z)
+            mx.eval(o)
+            return o
+        return call, lambda o: np.ascontiguousarray(np.moveaxis(np.array(o), 1, -1)), {"mlx": mx.__version__}
     raise Absent("it has no selective scan")
 
 

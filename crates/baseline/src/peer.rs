@@ -17,13 +17,13 @@ const SIMD_SCAN: &str = include_str!("../python/simd_scan.c");
 pub fn names(task: &str) -> &'static [&'static str] {
     match task {
         "attention" => &["torch", "mlx"],
-        "selective_scan" => &["simd-c", "torch", "mambapy"],
+        "selective_scan" => &["simd-c", "torch", "mambapy", "mlx"],
         _ => &[],
     }
 }
 
 /// What pip installs for them.
-pub const PACKAGES: [&str; 3] = ["torch", "numpy", "mambapy"];
+pub const PACKAGES: [&str; 4] = ["torch", "numpy", "mambapy", "mlx[cpu]"];
 
 /// Why there is no peer.
 #[derive(Debug, thiserror::Error)]

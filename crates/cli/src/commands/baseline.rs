@@ -33,7 +33,7 @@ pub enum BaselineCommand {
     /// Time a kernel and libraries on this machine's processor, in turns.
     #[cfg(target_os = "linux")]
     #[command(
-        after_help = "Example:\n  ksearch baseline cpu attention best.cpp --row \"Hq=8 Hkv=8 Lq=1024 Lk=1024 T=f32\" --row \"Hq=8 Hkv=8 Lq=1024 Lk=1024 causal=1 T=f32\""
+        after_help = "Example:\n  ksearch baseline cpu attention best.cpp --row \"B=1 Hq=8 Hkv=8 Lq=1024 Lk=1024 D=64 T=f32\" --row \"B=1 Hq=8 Hkv=8 Lq=1024 Lk=1024 D=64 causal=1 T=f32\""
     )]
     Cpu(crate::commands::peers::CpuArgs),
     /// Fetch a library's kernels (mlx), or libraries for the processor (cpu), into the cache.

@@ -24,7 +24,7 @@ pub struct CpuArgs {
     pub task: String,
     /// The kernel.
     pub file: std::path::PathBuf,
-    /// One workload by values of the task's symbols, e.g. "Hq=8 Hkv=8 Lq=1024 Lk=1024 T=f32" (may be given several times).
+    /// One workload by values of the task's symbols, e.g. "B=1 Hq=8 Hkv=8 Lq=1024 Lk=1024 D=64 T=f32" (may be given several times).
     #[arg(long = "row", value_name = "NAME=VALUE …", required = true)]
     pub rows: Vec<String>,
     /// Only these libraries.

@@ -132,6 +132,9 @@ pub struct BenchArgs {
     /// Other implementations: transformers, mamba.py, mlx-lm; all of them where no name is given.
     #[arg(long, value_delimiter = ',', num_args = 0.., default_missing_value = "transformers,mamba.py,mlx-lm", require_equals = true, value_name = "NAMES")]
     pub peers: Vec<String>,
+    /// A BLAS library (`libopenblas.so.0`, say) to preload into a second mlx-lm, whose wheel for Linux brings a slow one.
+    #[arg(long, value_name = "FILE")]
+    pub blas: Option<PathBuf>,
     /// The Python that has the peers' packages.
     #[arg(long, value_name = "FILE", default_value = "python3")]
     pub python: PathBuf,

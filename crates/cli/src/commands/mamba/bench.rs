@@ -1,6 +1,6 @@
 //! `ksearch mamba bench`: tokens a second, beside other implementations, with the floor that the machine sets.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use comfy_table::{Table, presets};
 use ksearch_mamba::bench::{Case, Contestant, Own, Samples};
 use ksearch_mamba::cpu::Limits;
@@ -53,13 +53,13 @@ pub fn run(args: &BenchArgs, printer: Printer) -> Result<Outcome> {
     }
     let scratch = tempfile::tempdir()?;
     let mut absent = Vec::new();
-    for name in &args.peers {
-        match Peer::start(&Launch::new(name, &args.python), model.folder(scratch.path())?)? {
+    for launch in launches(args)? {
+        match Peer::start(&launch, model.folder(scratch.path())?)? {
             Ok(peer) => {
-                versions.extend(peer.versions().iter().map(|(k, v)| (format!("{name}: {k}"), v.clone())));
+                versions.extend(peer.versions().iter().map(|(k, v)| (format!("{}: {k}", launch.label), v.clone())));
                 contestants.push(Box::new(peer));
             }
-            Err(reason) => absent.push((name.clone(), reason)),
+            Err(reason) => absent.push((launch.label, reason)),
         }
     }
     let longest = args.lengths.iter().copied().max().unwrap_or(1);
@@ -120,6 +120,22 @@ pub fn run(args: &BenchArgs, printer: Printer) -> Result<Outcome> {
         "limits": limits.map(|l| json!({ "flops": l.flops, "bytes": l.bytes })),
     }))?;
     Ok(Outcome::Success)
+}
+
+/// The peers asked for, and mlx-lm a second time where a BLAS is to be preloaded.
+fn launches(args: &BenchArgs) -> Result<Vec<Launch>> {
+    let mut launches: Vec<Launch> = args.peers.iter().map(|name| Launch::new(name, &args.python)).collect();
+    let Some(blas) = &args.blas else { return Ok(launches) };
+    if !args.peers.iter().any(|p| p == "mlx-lm") {
+        bail!("--blas is for mlx-lm, which is not among the peers");
+    }
+    // The loader only warns of a library that it cannot preload, and the peer would run without it.
+    let blas = blas.canonicalize().with_context(|| format!("--blas {}", blas.display()))?;
+    let mut launch = Launch::new("mlx-lm", &args.python);
+    launch.label = format!("mlx-lm + {}", blas.file_name().unwrap_or_default().to_string_lossy());
+    launch.environment.push(("LD_PRELOAD".to_owned(), blas.to_string_lossy().into_owned()));
+    launches.push(launch);
+    Ok(launches)
 }
 
 /// Which part of the machine's rate a contestant reached: multiplications for prompts, reading every weight once for a
