@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fetches public Metal sources and prints how K-Search's front end and simulator do on them. Nothing of them is kept in
+# Fetches public Metal and CUDA sources and prints how K-Search's front end, simulator and analysis do on them. Nothing of them is kept in
 # the project. Needs git, cargo, python3 with pip, and the network.
 #
 #   scripts/corpora.sh                  everything
-#   scripts/corpora.sh candle mlx      only these: candle mlx ggml metal-sci agree verdicts
+#   scripts/corpora.sh candle mlx      only these: candle mlx ggml metal-sci agree verdicts cuda
 #   scripts/corpora.sh --fetch          fetch, and no more
 #   scripts/corpora.sh quick            one case of each MLX kernel whose source the wheel carries (continuous integration)
 #
@@ -102,6 +102,20 @@ fetch_metal-sci() {
   clone vicgalle/metal-sci-kernels main "$root/metal-sci" "${patterns[@]}"
 }
 
+# CUDA kernels whose analyses are pinned, at the commits that a person has read.
+fetch_cuda() {
+  clone karpathy/llm.c f1e2ace651495b74ae22d45d1723443fd00ecd3a "$root/cuda/llm.c" /dev/cuda/layernorm_forward.cu &&
+    clone state-spaces/mamba e9594ce1c732d97440f0332fdc43170a2294dbfa "$root/cuda/mamba" \
+      /csrc/selective_scan/selective_scan_fwd_kernel.cuh &&
+    clone NVIDIA/cuda-samples c94ff366aed18c797b8a85dfaac7817b0228b420 "$root/cuda/cuda-samples" \
+      /Samples/2_Concepts_and_Techniques/{shfl_scan,histogram,threadFenceReduction}/
+}
+
+cuda_analyses() {
+  KSEARCH_PUBLIC_CUDA="$(cd "$root/cuda" && pwd)" cargo test -q -p ksearch-port --test public -- --ignored &&
+    echo "5 of 5 files are analysed as pinned"
+}
+
 # Python with NumPy and MLX for the CPU.
 venv="$KSEARCH_CACHE/mlx-venv"
 ensure_python() {
@@ -114,7 +128,7 @@ if [ "${1:-}" = --fetch ]; then
   only_fetch=true
   shift
 fi
-wanted="${*:-candle mlx ggml metal-sci agree verdicts}"
+wanted="${*:-candle mlx ggml metal-sci agree verdicts cuda}"
 failed=0
 results=()
 
@@ -168,10 +182,11 @@ for name in $wanted; do
     metal-sci) fetched fetch_metal-sci || continue ;;
     agree) { fetched fetch_mlx && fetched ensure_python; } || continue ;;
     verdicts) { fetched fetch_metal-sci && fetched ensure_python; } || continue ;;
+    cuda) fetched fetch_cuda || continue ;;
     # 3: nothing was checked.
     quick) { fetched fetch_wheel && fetched ensure_python; } || exit 3 ;;
     *)
-      say "corpora: there is no \`$name\`; there are candle mlx ggml metal-sci agree verdicts"
+      say "corpora: there is no \`$name\`; there are candle mlx ggml metal-sci agree verdicts cuda"
       exit 2
       ;;
   esac
@@ -183,6 +198,7 @@ for name in $wanted; do
     metal-sci) bar metal-sci "99% and 90%" python3 scripts/corpora/metal_sci.py "$root/metal-sci" --compile-only ;;
     agree) bar agree "all" "$venv/bin/python" scripts/corpora/mlx_agree.py "$root/mlx" ;;
     verdicts) bar verdicts "98%" "$venv/bin/python" scripts/corpora/metal_sci.py "$root/metal-sci" ;;
+    cuda) bar cuda "as pinned" cuda_analyses ;;
     quick) bar quick "all" "$venv/bin/python" scripts/corpora/mlx_agree.py "$root/mlx-headers" --quick ;;
   esac
 done

@@ -130,6 +130,24 @@ impl Session {
         }
     }
 
+    /// All that a verdict hangs on besides the candidate and the seed, for verdicts that are kept in a file.
+    pub fn verdict_premises(&self, quick: bool) -> Result<serde_json::Value> {
+        let TargetId::Sim(chip) = self.judge.target().id() else {
+            bail!("--verdicts: only simulated times can be kept; a device has to be asked anew");
+        };
+        let chip = context::chips(&self.global)?.get(chip)?;
+        // The debug form shows every field of task and chip.
+        let hash = |text: String| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+        Ok(serde_json::json!({
+            "task": self.task_name(),
+            "task_hash": hash(format!("{:?}", self.judge.task())),
+            "target": self.config.target,
+            "chip_hash": hash(format!("{chip:?}")),
+            "quick": quick,
+            "versions": self.premises().versions,
+        }))
+    }
+
     /// Works on the run until it ends, then shows it.
     pub fn work(
         &self,

@@ -141,3 +141,46 @@ fn a_setting_that_is_wrong_does_not_win() {
             .contains("STEP = { values = [1, 2, 4], default = 1 }")
     );
 }
+
+/// The pack is a document that people read: pinned, and within its budget.
+#[test]
+fn context_packs_are_pinned() {
+    for task in ["attention", "selective_scan"] {
+        let (exit, stdout, stderr) = ksearch(&["port", "context", task, "--target", "sim:m3-max"]);
+        assert_eq!(exit, Some(0), "{stderr}");
+        insta::assert_snapshot!(format!("context_{task}_m3_max"), stdout);
+        let (_, json, _) = ksearch(&["port", "context", task, "--target", "sim:m3-max", "--budget", "900", "--json"]);
+        let pack: Value = serde_json::from_str(&json).unwrap();
+        assert!(pack["tokens"].as_u64().unwrap() <= 900 && !pack["left_out"].as_array().unwrap().is_empty());
+        // Less room keeps what comes first.
+        let first = pack["entries"][0].as_str().unwrap();
+        let (_, json, _) = ksearch(&["port", "context", task, "--target", "sim:m3-max", "--json"]);
+        let full: Value = serde_json::from_str(&json).unwrap();
+        assert!(full["tokens"].as_u64().unwrap() <= 6000 && full["entries"][0] == first);
+    }
+}
+
+/// Files that are no kernels say so, each in its way, and nothing panics.
+#[test]
+fn files_without_a_kernel_say_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.cu");
+    let two = b"__global__ void a(float* x) { x[0] = 1; }\n__global__ void b(float* x) { x[0] = 2; }\n".to_vec();
+    let large = [b"// ".to_vec(), vec![b'x'; 10_000_000]].concat();
+    for (text, analyze, exit, draft) in [
+        (Vec::new(), "no `__global__` function", Some(1), "no `__global__` function"),
+        (b"int main() { return 0; }\n".to_vec(), "no `__global__` function", Some(1), "no `__global__` function"),
+        (b"int a;\n__global__ void k(float* x { x[0] = ; }\n".to_vec(), "could not be read", Some(1), "line 2"),
+        (b"\n\xff\xfe__global__ void k(float* x) {}\n".to_vec(), "not UTF-8 (line 2)", Some(2), "not UTF-8 (line 2)"),
+        (two, "2 kernels", Some(0), "choose one with --kernel: a, b"),
+        (large, "at most 8388608 are read", Some(2), "at most 8388608 are read"),
+    ] {
+        std::fs::write(&file, &text).unwrap();
+        let (code, stdout, stderr) = ksearch(&["port", "analyze", file.to_str().unwrap()]);
+        assert!(code == exit && (stdout.contains(analyze) || stderr.contains(analyze)), "{analyze}: {stdout}{stderr}");
+        let (code, _, stderr) = ksearch(&["port", "draft", file.to_str().unwrap()]);
+        assert!(code == Some(2) && stderr.contains(draft), "{draft}: {stderr}");
+    }
+    let (code, _, stderr) = ksearch(&["port", "analyze", folder.path().join("none.cu").to_str().unwrap()]);
+    assert!(code == Some(2) && stderr.contains("none.cu"), "{stderr}");
+}

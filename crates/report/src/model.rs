@@ -409,8 +409,17 @@ pub struct Reproduce {
 /// What each part of the tool contributed: runs with one part switched off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ablation {
-    /// Per variant: its name and the final time with its interval over seeds, or the ratio of a library's time to it.
+    /// Per variant: its name and the final time with its interval over seeds, or the ratio of another kernel's time to it.
     pub variants: Vec<Named>,
+    /// What ratios are to, e.g. `MLX's sdpa_vector`; empty where figures are times.
+    #[serde(default)]
+    pub against: String,
+    /// The best kernel built up from the first one, a strategy at a time: each figure is with all that stand before it.
+    #[serde(default)]
+    pub ladder: Vec<Named>,
+    /// The best kernel without one of its strategies at a time.
+    #[serde(default)]
+    pub without: Vec<Named>,
 }
 
 /// Everything on one node.

@@ -248,7 +248,7 @@ pub fn sections(report: &Report) -> Vec<Section> {
             title: "Ablation",
             body: plot(
                 Plot::Ablation,
-                "Final time with one part of the tool switched off, with the interval over seeds.",
+                "What parts of the tool bring: the naive kernel and searches with a part switched off, with the interval over seeds; then the strategies of the best kernel, added one after another and left out one at a time.",
             ),
         },
         Section { id: "reproduce", title: "How to reproduce", body: reproduce(report) },

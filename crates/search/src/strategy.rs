@@ -200,6 +200,15 @@ impl Catalogue {
         next
     }
 
+    /// `plan` with the first `count` of its strategies only.
+    pub fn prefix(&self, plan: &Plan, count: usize) -> Plan {
+        let mut next = plan.clone();
+        next.strategies.truncate(count);
+        self.drop_unsupported(&mut next);
+        self.drop_orphan_values(&mut next);
+        next
+    }
+
     /// Conflicts hold both ways, whichever side declares them.
     fn conflict(&self, new: &Strategy, held: &str) -> bool {
         new.conflicts.contains(&held) || self.get(held).is_some_and(|h| h.conflicts.contains(&new.id))

@@ -3,14 +3,16 @@
 using namespace metal;
 
 kernel void row_sums_registers(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],
-                               uint lane [[thread_index_in_simdgroup]], uint simd [[simdgroup_index_in_threadgroup]],
-                               uint group [[threadgroup_position_in_grid]])
+                               uint t [[thread_position_in_threadgroup]], uint lane [[thread_index_in_simdgroup]],
+                               uint simd [[simdgroup_index_in_threadgroup]], uint row [[threadgroup_position_in_grid]])
 {
-    uint row = group * 4 + simd;
+    threadgroup float part[4];
     float sum = 0;
-    for (uint c = lane; c < 1024; c += 32) sum += x[row * 1024 + c];
+    for (uint c = t; c < 1024; c += 128) sum += x[row * 1024 + c];
     sum = simd_sum(sum);
-    if (lane == 0) y[row] = sum;
+    if (lane == 0) part[simd] = sum;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (t == 0) y[row] = part[0] + part[1] + part[2] + part[3];
 }
 
 kernel void row_sums_tree(device const float* x [[buffer(0)]], device float* y [[buffer(1)]],

@@ -1,6 +1,8 @@
 //! `ksearch ablate`: what the translation layer is worth. Three configurations with the same budget, as ratios to the
 //! library's own kernel, and the best kernel strategy by strategy.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use comfy_table::{Table, presets};
@@ -10,8 +12,8 @@ use ksearch_search::builtin::Refinement;
 use ksearch_search::matrix::{Mean, mean};
 use ksearch_search::shared::Shared;
 use ksearch_search::{
-    BuiltinCoder, BuiltinPlanner, Evaluator, Generator, Journal, Planner, Players, RunState, RunStore, SearchConfig,
-    Silent, Stage, coder,
+    Baseline, BuiltinCoder, BuiltinPlanner, Evaluator, Generator, Journal, Plan, Planner, Players, RunState, RunStore,
+    SearchConfig, Silent, Stage, coder,
 };
 use ksearch_task::{Figure, FigureKind};
 use serde_json::json;
@@ -39,6 +41,9 @@ pub struct AblateArgs {
     /// Evaluations per run.
     #[arg(long, default_value_t = 60)]
     pub evaluations: u32,
+    /// Keep verdicts in this file, and take those that it holds.
+    #[arg(long, value_name = "FILE")]
+    pub verdicts: Option<PathBuf>,
 }
 
 /// A configuration with its final times in microseconds, one a seed.
@@ -61,12 +66,12 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
     let Some(generator) = coder::generator(&session.judge().task().family) else {
         bail!("the built-in roles do not know task `{}`", session.task_name());
     };
-    let baseline = match session.baseline() {
-        Ok(baseline) => baseline,
-        Err(why) => bail!("an ablation is a ratio to the library's kernel, and there is none: {why}"),
-    };
     let withheld = Withheld::new(&*generator, FROM_THE_LAYER);
-    let judge = Shared::new(session.judge(), 0);
+    let mut judge = Shared::new(session.judge(), 0);
+    if let Some(path) = &args.verdicts {
+        judge = judge.kept_in(path, &session.verdict_premises(false)?)?;
+        printer.note(format!("{} verdicts are known from {}", judge.known(), path.display()));
+    }
     let store = RunStore::new(&global.runs);
     let mut folder = None;
     let mut naive = None;
@@ -106,10 +111,14 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
                 bail!("{} seed {seed}: {stop}", arm.name);
             }
             let found = state.best().with_context(|| format!("{} seed {seed}: nothing passed", arm.name))?;
-            let ratio = baseline.time.value / found.time.value;
-            printer.note(format!("{} seed {seed}: {ratio:.3} of {}", arm.name, baseline.name));
-            arm.times.push(found.time.value);
             naive = naive.or(state.naive_time());
+            printer.note(format!(
+                "{} seed {seed}: {} ({} judged so far)",
+                arm.name,
+                show_figure(&found.time),
+                judge.judged()
+            ));
+            arm.times.push(found.time.value);
             if let Some(lock) = lock {
                 folder = Some(lock.folder.clone());
             }
@@ -119,10 +128,22 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
             }
         }
     }
+    if let Some(lost) = judge.lost() {
+        printer.note(format!("not all verdicts could be kept: {lost}"));
+    }
+    let measured = best.as_ref().and_then(RunState::best).map(|b| b.time.clone()).context("nothing passed")?;
+    let baseline = match (session.baseline(), naive) {
+        (Ok(baseline), _) => baseline,
+        (Err(why), Some(value)) => {
+            printer.note(format!("no library kernel to compare with ({why}): ratios are to the naive kernel"));
+            Baseline { name: "the naive kernel".to_owned(), time: Figure { value, ci: None, ..measured } }
+        }
+        (Err(why), None) => bail!("there is nothing to compare with: {why}, and the naive kernel has no time"),
+    };
     let naive = Arm { name: "naive", times: naive.into_iter().collect() };
-    let steps = match &best {
-        Some(state) => leave_out(state, &*generator, &judge, &session),
-        None => Vec::new(),
+    let parts = match &best {
+        Some(state) => Parts::of(state, &*generator, &judge, &session),
+        None => Parts::default(),
     };
     let figure = |value: f64, ci| Figure {
         value,
@@ -134,19 +155,25 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
     let ratio = |arm: &Arm| mean(&arm.times.iter().map(|t| baseline.time.value / t).collect::<Vec<_>>());
     let shown = |m: Mean| figure(m.mean, (m.count > 1).then_some([m.low, m.high]));
     let arms = [&with, &without, &naive];
-    let mut variants: Vec<Named> =
-        arms.iter().filter_map(|arm| Some(Named { name: arm.name.to_owned(), time: shown(ratio(arm)?) })).collect();
-    variants.extend(steps.iter().filter_map(|(name, time)| {
+    let named = |(name, time): &Step| {
         let time = figure(baseline.time.value / time.as_ref().ok()?, None);
-        Some(Named { name: format!("best, without {name}"), time })
-    }));
-    let ablation = Ablation { variants };
+        Some(Named { name: name.clone(), time })
+    };
+    let ablation = Ablation {
+        variants: arms
+            .iter()
+            .filter_map(|arm| Some(Named { name: arm.name.to_owned(), time: shown(ratio(arm)?) }))
+            .collect(),
+        against: baseline.name.clone(),
+        ladder: parts.ladder.iter().filter_map(named).collect(),
+        without: parts.without.iter().filter_map(named).collect(),
+    };
     if let Some(folder) = &folder {
         let path = folder.join(ksearch_report::ABLATION);
         std::fs::write(&path, serde_json::to_string_pretty(&ablation)?)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    show(args, &ablation, &steps, &withheld, &baseline, printer)?;
+    show(args, &ablation, &parts, &withheld, &baseline, printer)?;
     if let Some(run) = folder.as_ref().and_then(|f| f.file_name()) {
         printer.line(format!("\nksearch report {} shows the chart", run.to_string_lossy()))?;
     }
@@ -159,35 +186,57 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
     Ok(Outcome::Success)
 }
 
-/// The best kernel without each of its strategies in turn, and without what needs it.
-fn leave_out(state: &RunState, generator: &dyn Generator, judge: &dyn Evaluator, session: &Session) -> Vec<Step> {
-    let Some(best) = state.best() else { return Vec::new() };
-    let Some(plan) = state.candidates.get(&best.candidate).and_then(|r| r.plan.clone()) else { return Vec::new() };
-    let facts = session.premises().facts;
-    let mut out = Vec::new();
-    for id in &plan.strategies {
-        let less = generator.catalogue().without(&plan, id);
-        let gone: Vec<&str> =
-            plan.strategies.iter().filter(|s| !less.has(s)).map(String::as_str).filter(|s| s != id).collect();
-        let name = if gone.is_empty() { id.clone() } else { format!("{id} (and {}, which need it)", gone.join(", ")) };
-        let time = match generator.render(&less, &facts) {
-            Ok(candidate) => {
+/// What the strategies of the best kernel bring.
+#[derive(Default)]
+struct Parts {
+    /// Added one after another, in the order in which the search did.
+    ladder: Vec<Step>,
+    /// Left out one at a time, with what needs it.
+    without: Vec<Step>,
+}
+
+impl Parts {
+    /// Of the best kernel of a run. Tunables keep the values of the best kernel where a kernel has them.
+    fn of(state: &RunState, generator: &dyn Generator, judge: &dyn Evaluator, session: &Session) -> Self {
+        let Some(best) = state.best() else { return Self::default() };
+        let Some(record) = state.candidates.get(&best.candidate) else { return Self::default() };
+        let Some(plan) = record.plan.clone() else { return Self::default() };
+        let facts = session.premises().facts;
+        let time = |plan: &Plan| match generator.render(plan, &facts) {
+            Ok(mut candidate) => {
+                for tunable in &candidate.tunables {
+                    let kept = record.candidate.values.get(&tunable.name).filter(|v| tunable.values.contains(v));
+                    if let Some(value) = kept {
+                        candidate.values.insert(tunable.name.clone(), *value);
+                    }
+                }
                 let verdict = judge.judge(&candidate, Stage::Full, 0);
                 verdict.time.map(|t| t.value).ok_or(verdict.summary)
             }
             Err(why) => Err(why.to_string()),
         };
-        out.push((name, time));
+        let catalogue = generator.catalogue();
+        let mut parts = Self::default();
+        for (i, id) in plan.strategies.iter().enumerate() {
+            let layer = if FROM_THE_LAYER.contains(&id.as_str()) { " (from the layer)" } else { "" };
+            parts.ladder.push((format!("+ {id}{layer}"), time(&catalogue.prefix(&plan, i + 1))));
+            let less = catalogue.without(&plan, id);
+            let gone: Vec<&str> =
+                plan.strategies.iter().filter(|s| !less.has(s)).map(String::as_str).filter(|s| s != id).collect();
+            let name =
+                if gone.is_empty() { format!("without {id}") } else { format!("without {id}, {}", gone.join(", ")) };
+            parts.without.push((name, time(&less)));
+        }
+        parts
     }
-    out
 }
 
 fn show(
     args: &AblateArgs,
     ablation: &Ablation,
-    steps: &[Step],
+    parts: &Parts,
     withheld: &Withheld<'_>,
-    baseline: &ksearch_search::Baseline,
+    baseline: &Baseline,
     printer: Printer,
 ) -> Result<()> {
     printer.line(Tone::Strong.paint(format!(
@@ -206,9 +255,21 @@ fn show(
         table.add_row([v.name.clone(), format!("{:.3}", v.time.value), interval]);
     }
     printer.line(table)?;
-    for (name, why) in steps.iter().filter_map(|(name, time)| Some((name, time.as_ref().err()?))) {
-        printer.line(format!("best, without {name}: no kernel that passes ({why})"))?;
+    for (head, rows, steps) in [
+        ("the best kernel, a strategy at a time", &ablation.ladder, &parts.ladder),
+        ("the best kernel without one of them", &ablation.without, &parts.without),
+    ] {
+        printer.line(format!("\n{head}"))?;
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        for v in rows {
+            table.add_row([v.name.clone(), format!("{:.3}", v.time.value)]);
+        }
+        printer.line(table)?;
+        for (name, why) in steps.iter().filter_map(|(name, time)| Some((name, time.as_ref().err()?))) {
+            printer.line(format!("{name}: no kernel that passes ({why})"))?;
+        }
     }
-    printer.line(format!("withheld: {}", withheld.missing().join(", ")))?;
+    printer.line(format!("\nwithheld: {}", withheld.missing().join(", ")))?;
     Ok(())
 }

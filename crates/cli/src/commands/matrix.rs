@@ -2,7 +2,6 @@
 
 use anyhow::{Result, bail};
 use comfy_table::{Table, presets};
-use ksearch_device::TargetId;
 use ksearch_search::builtin::Refinement;
 use ksearch_search::matrix::{Mean, Race, mean, race, speedup_after};
 use ksearch_search::shared::Shared;
@@ -43,7 +42,7 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
     let judge = Shared::new(session.judge(), INPUTS);
     let mut judge = if args.quick { judge.quick() } else { judge };
     if let Some(path) = &args.verdicts {
-        judge = judge.kept_in(path, &premises(args, global, &session)?)?;
+        judge = judge.kept_in(path, &session.verdict_premises(args.quick)?)?;
         printer.note(format!("{} verdicts are known from {}", judge.known(), path.display()));
     }
     let mut rows = Vec::new();
@@ -93,24 +92,6 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
     }
     show(args, &rows, printer)?;
     Ok(Outcome::Success)
-}
-
-/// All that a verdict hangs on besides the candidate and the seed.
-fn premises(args: &MatrixArgs, global: &Global, session: &Session) -> Result<serde_json::Value> {
-    let TargetId::Sim(chip) = session.judge().target().id() else {
-        bail!("--verdicts: only simulated times can be kept; a device has to be asked anew");
-    };
-    let chip = context::chips(global)?.get(chip)?;
-    // The debug form shows every field of task and chip.
-    let hash = |text: String| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
-    Ok(serde_json::json!({
-        "task": session.task_name(),
-        "task_hash": hash(format!("{:?}", session.judge().task())),
-        "target": args.target.target,
-        "chip_hash": hash(format!("{chip:?}")),
-        "quick": args.quick,
-        "versions": session.premises().versions,
-    }))
 }
 
 fn arms(args: &MatrixArgs) -> Result<Vec<Arm>> {

@@ -34,6 +34,11 @@ pub fn guess(profile: &Profile, waits: Waits, chip: &ChipSide) -> Guess {
         let why = "blocks wait for one another through global memory".to_owned();
         return say(Some(Bottleneck::Synchronization), Confidence::Medium, why);
     }
+    if profile.escapes {
+        let why =
+            "functions that are not in this file get pointers to global memory, and what they move is not counted";
+        return say(None, Confidence::Low, why.to_owned());
+    }
     let top = profile.dominant();
     let work = top.flops + top.global / 4.0 + top.shared / 4.0;
     if top.barriers >= MANY_BARRIERS && work / top.barriers < WORK_PER_BARRIER {

@@ -33,7 +33,7 @@ pub fn classify(s: &Signals, line: &dyn Fn(usize) -> u32) -> Classification {
         say(at, "multiplies tiles with matrix instructions");
         (KernelClass::MatMul, Confidence::High, "")
     } else if let Some(at) = s.prefix {
-        say(at, "adds a value from a lower position");
+        say(at, "combines a value with those of lower positions");
         if let Some(at) = s.recurrence {
             say(at, "carries h = a * h + b");
         }
@@ -70,11 +70,18 @@ pub fn classify(s: &Signals, line: &dyn Fn(usize) -> u32) -> Classification {
     } else if let Some(at) = s.recurrence {
         say(at, "carries h = a * h + b");
         (KernelClass::Scan, Confidence::Medium, "a recurrence along a loop")
+    } else if let (Some(at), true) = (s.sum, s.stores) {
+        say(at, "carries a sum of loaded values through a loop");
+        (KernelClass::Reduction, Confidence::Medium, "sums along a loop")
+    } else if let Some(at) = s.in_place {
+        say(at, "changes each element in its place");
+        (KernelClass::Elementwise, Confidence::Medium, "")
     } else if let Some(at) = s.indirect {
         say(at, "goes through an index that was loaded");
         (KernelClass::GatherScatter, Confidence::Medium, "")
     } else if s.loads && s.stores && !s.arithmetic {
-        let note = if s.shared { "moves data through shared memory: a transpose or permutation" } else { "moves data" };
+        let through = s.shared && s.rearranges;
+        let note = if through { "moves data through shared memory: a transpose or permutation" } else { "moves data" };
         (KernelClass::GatherScatter, Confidence::Medium, note)
     } else if s.loads && s.stores && s.same_index && !s.shared {
         (KernelClass::Elementwise, Confidence::High, "every load has the index of a store")

@@ -29,6 +29,8 @@ pub struct Profile {
     pub by_depth: Vec<Cost>,
     /// An access whose element size is not known was counted as 4 bytes.
     pub assumed_size: bool,
+    /// A function that is not in the file gets a pointer to global memory: what it does there is not counted.
+    pub escapes: bool,
 }
 
 impl Profile {
@@ -75,7 +77,8 @@ impl Profile {
                     }
                 }
                 Item::Flops(n) => self.at(depth).flops += f64::from(*n) * weight,
-                Item::Call { name, .. } => {
+                Item::Call { name, global, .. } => {
+                    self.escapes |= global;
                     let c = self.at(depth);
                     if name.starts_with("__syncthreads") {
                         c.barriers += weight;

@@ -12,14 +12,18 @@ pub struct Hazard {
     pub second: Access,
 }
 
+/// A condition that differs between threads, and which visit of the branch it was: the same branch in the next pass of
+/// a loop is another visit.
+type Guard = (String, usize);
+
 #[derive(Clone, Default)]
 struct State {
-    pending: Vec<(Access, Vec<String>)>,
+    pending: Vec<(Access, Vec<Guard>)>,
 }
 
 /// All hazards, one per pair of places.
 pub fn find(items: &[Item]) -> Vec<Hazard> {
-    let mut finder = Finder { guards: Vec::new(), found: Vec::new() };
+    let mut finder = Finder { guards: Vec::new(), found: Vec::new(), visits: 0 };
     let mut state = State::default();
     finder.walk(items, &mut state);
     finder.found
@@ -27,8 +31,9 @@ pub fn find(items: &[Item]) -> Vec<Hazard> {
 
 struct Finder {
     /// Conditions, among those that differ between threads, that the present place stands under.
-    guards: Vec<String>,
+    guards: Vec<Guard>,
     found: Vec<Hazard>,
+    visits: usize,
 }
 
 /// Accesses remembered between two barriers at most.
@@ -47,13 +52,15 @@ impl Finder {
                 }
                 Item::If { condition, by_thread, then, otherwise } => {
                     let mut other = state.clone();
+                    self.visits += 1;
+                    let visit = self.visits;
                     if *by_thread {
-                        self.guards.push(condition.clone());
+                        self.guards.push((condition.clone(), visit));
                     }
                     self.walk(then, state);
                     if *by_thread {
                         self.guards.pop();
-                        self.guards.push(format!("!({condition})"));
+                        self.guards.push((format!("!({condition})"), visit));
                     }
                     self.walk(otherwise, &mut other);
                     if *by_thread {
@@ -85,10 +92,13 @@ impl Finder {
             }
             let crosses = if earlier.index == a.index {
                 // The same uniform element, written by some threads and touched by others.
-                !a.by_thread && !guards.iter().all(|g| self.guards.contains(g))
+                !a.by_thread && !guards.iter().all(|(g, _)| self.guards.iter().any(|(h, _)| g == h))
             } else {
                 // Two fixed elements, or two places of which neither depends on the thread, need no barrier for order.
-                earlier.by_thread || a.by_thread
+                (earlier.by_thread || a.by_thread)
+                    && !is_own(&self.guards, a, earlier)
+                    && !is_own(guards, earlier, a)
+                    && !apart(guards, &self.guards, &earlier.index, &a.index)
             };
             if crosses && !self.found.iter().any(|h| h.first.at == earlier.at && h.second.at == a.at) {
                 self.found.push(Hazard { first: earlier.clone(), second: a.clone() });
@@ -99,6 +109,36 @@ impl Finder {
             state.pending.push(entry);
         }
     }
+}
+
+/// Under `i == 0`, element 0 of an array that others touch at `i` is the thread's own.
+fn is_own(guards: &[Guard], fixed: &Access, other: &Access) -> bool {
+    let squash = |t: &str| t.split_whitespace().collect::<String>();
+    let (k, i) = (squash(&fixed.index), squash(&other.index));
+    let says = [format!("{i}=={k}"), format!("{k}=={i}"), format!("!{i}")];
+    !fixed.by_thread
+        && other.by_thread
+        && guards.iter().any(|(g, _)| {
+            let g = squash(g);
+            // Conditions are only narrowed by what is and-ed to them.
+            !g.contains("||")
+                && g.split("&&").any(|part| part == says[0] || part == says[1] || (k == "0" && part == says[2]))
+        })
+}
+
+/// Under `t < h`, in one visit of the branch, element `i` and element `i + h` are never the same one of two threads: one
+/// lies below `h` past the start of the part, the other above.
+fn apart(before: &[Guard], now: &[Guard], a: &str, b: &str) -> bool {
+    let squash = |t: &str| t.split_whitespace().collect::<String>();
+    let (a, b) = (squash(a), squash(b));
+    before.iter().filter(|g| now.contains(g)).any(|(g, _)| {
+        let g = squash(g);
+        let Some((_, h)) = g.split_once('<').filter(|(_, h)| !h.starts_with(['=', '<']) && !g.contains("||")) else {
+            return false;
+        };
+        let h = h.split("&&").next().unwrap_or(h);
+        a == format!("{b}+{h}") || b == format!("{a}+{h}")
+    })
 }
 
 fn merge(into: &mut State, other: &State) {

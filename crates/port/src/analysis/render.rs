@@ -26,6 +26,9 @@ fn write_all(out: &mut String, a: &Analysis) {
     for (from, to) in &a.unread {
         line!(out, "  lines {from} to {to} could not be read; nothing is said about them");
     }
+    if a.kernels.is_empty() {
+        line!(out, "  no `__global__` function was found");
+    }
     for k in &a.kernels {
         kernel(out, k);
     }
@@ -92,7 +95,7 @@ fn kernel(out: &mut String, k: &KernelAnalysis) {
     if !k.calls.is_empty() {
         line!(out, "  calls         {}", k.calls.join(", "));
     }
-    line!(out, "  uses");
+    line!(out, "  uses{}", if k.uses.is_empty() { "          nothing that the tables know" } else { "" });
     uses(out, &k.uses);
     if k.findings.is_empty() {
         line!(out, "  nothing found that stands in the way");

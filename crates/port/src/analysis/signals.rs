@@ -46,6 +46,12 @@ pub struct Signals {
     pub shared: bool,
     /// Every load of global memory has the index of a store.
     pub same_index: bool,
+    /// A sum of loaded values is carried through a loop.
+    pub sum: Option<usize>,
+    /// Every store to global memory changes the element it read in the same statement, at this place.
+    pub in_place: Option<usize>,
+    /// A shared array is written under one index and read under another.
+    pub rearranges: bool,
 }
 
 struct Walk<'a> {
@@ -131,7 +137,11 @@ fn call<'a>(w: &mut Walk<'a>, name: &'a str, args: &'a [String], at: usize) {
             w.s.matrix.get_or_insert(at);
         }
         "__shfl_xor_sync" | "__shfl_xor" | "shfl_xor" | "__shfl_down_sync" | "__shfl_down" | "shfl_down"
-        | "__reduce_add_sync" | "__reduce_max_sync" | "__reduce_min_sync" => {
+        | "__reduce_add_sync" | "__reduce_max_sync" | "__reduce_min_sync" | "BlockReduce" | "WarpReduce" => {
+            w.s.reduction.get_or_insert(at);
+        }
+        // Cooperative groups: `reduce(group, value, operation)`.
+        "reduce" if args.len() == 3 => {
             w.s.reduction.get_or_insert(at);
         }
         "BlockScan" | "WarpScan" | "InclusiveSum" | "ExclusiveSum" | "InclusiveScan" | "ExclusiveScan" => {
@@ -177,6 +187,11 @@ fn update<'a>(
     if !carried {
         return;
     }
+    let from_array = |n: &str| w.updates.iter().any(|(m, v)| *m == n && v.contains('['));
+    let loaded = value.contains('[') || lex::tokens(value).iter().any(|t| from_array(t.text(value)));
+    if operator == "+=" && loops > 0 && !target.contains('[') && loaded {
+        w.s.sum.get_or_insert(at);
+    }
     if let Some((a, b)) = product(target, value, operator) {
         let element = |t: &str| t.contains('[');
         if mentions(&a, target) || mentions(&b, target) {
@@ -220,6 +235,19 @@ fn finish(w: &mut Walk<'_>) {
             }
         }
     }
+    let stores: Vec<&&Access> = w.accesses.iter().filter(|a| a.write && a.space == Space::Global).collect();
+    let changes = |a: &Access| {
+        let reads = |b: &&Access| {
+            !b.write && b.statement == a.statement && b.array == a.array && b.index == a.index && b.space == a.space
+        };
+        !a.atomic && w.accesses.iter().any(reads)
+    };
+    if stores.iter().all(|a| changes(a)) {
+        w.s.in_place = stores.first().map(|a| a.at);
+    }
+    w.s.rearranges = w.accesses.iter().filter(|a| a.space == Space::Shared && a.write).any(|a| {
+        w.accesses.iter().any(|b| !b.write && b.space == Space::Shared && b.array == a.array && b.index != a.index)
+    });
     let stored = |integer: bool| {
         w.accesses.iter().find(|a| a.write && !a.atomic && a.space == Space::Global && a.integer == integer)
     };

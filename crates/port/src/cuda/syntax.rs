@@ -169,7 +169,10 @@ fn blank(text: &str, tokens: &[Token]) -> String {
     let mut i = 0;
     while let Some(token) = tokens.get(i) {
         i += 1;
-        if !UNPLACED.contains(&token.text(text)) {
+        // At the start of a statement the grammar wants a declaration after it; what follows may be a call as well.
+        let starts = i >= 2 && tokens.get(i - 2).is_some_and(|t| matches!(t.text(text), ";" | "{" | "}"));
+        let typename = token.text(text) == "typename" && starts;
+        if !typename && !UNPLACED.contains(&token.text(text)) {
             continue;
         }
         let mut end = token.range.end;
@@ -209,6 +212,14 @@ mod tests {
         let source = Source::parse("a.cu", text).unwrap();
         assert_eq!(source.unread(), []);
         assert_eq!(source.pos(text.find("return").unwrap()).column, text.find("return").unwrap() as u32 + 1);
+    }
+
+    #[test]
+    fn a_call_through_a_dependent_type_is_read() {
+        let text = "template <typename K> __global__ void k(float* y) { float v; typename K::T w = v;\n\
+                    typename K::Scan(y).InclusiveScan(v, w); y[0] = w; }\n";
+        let source = Source::parse("a.cu", text).unwrap();
+        assert_eq!(source.unread(), []);
     }
 
     #[test]

@@ -184,7 +184,12 @@ pub fn choose<'u, 't>(unit: &'u Unit<'t>, wanted: Option<&str>) -> Result<(Strin
             }
         }
         None => match kernels.as_slice() {
-            [] => Err(PortError::Kernel("the file has no kernel".into())),
+            [] => Err(PortError::Kernel(match unit.source.unread().first() {
+                Some((from, _)) => {
+                    format!("the file has no kernel that can be read; the first trouble is at line {from}")
+                }
+                None => "the file has no kernel (no `__global__` function)".into(),
+            })),
             [one] => Ok((one.name.clone(), one)),
             _ => Err(PortError::Kernel(format!("several kernels; choose one with --kernel: {}", list()))),
         },

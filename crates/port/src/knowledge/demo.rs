@@ -16,6 +16,8 @@ pub struct Step {
     pub threads: [u32; 3],
     /// Bytes of threadgroup memory sized by the host (dynamic shared memory), if any.
     pub shared: u32,
+    /// Buffers that the kernel takes.
+    pub buffers: Vec<String>,
 }
 
 /// Source text and the launches to run from it, in order.

@@ -59,6 +59,8 @@ struct RawEntry {
     #[serde(default)]
     strategies: Vec<String>,
     demo: Option<RawDemo>,
+    #[serde(default)]
+    no_demo: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -98,6 +100,7 @@ struct RawStep {
     threads: Vec<u32>,
     #[serde(default)]
     shared: u32,
+    buffers: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -110,6 +113,8 @@ struct RawBuffer {
     expect: Option<Expr>,
     #[serde(default)]
     tolerance: f64,
+    #[serde(default)]
+    output: bool,
 }
 
 #[derive(Deserialize)]
@@ -244,6 +249,9 @@ impl Loader<'_> {
             needs("how", raw.how.trim().is_empty(), "a pattern or MLX rule")?;
         }
         let chips = ChipSet::parse(raw.chips).map_err(|m| self.error(&[At::Key("chips")], m))?;
+        if raw.demo.is_some() && !raw.no_demo.is_empty() {
+            return Err(self.error(&[At::Key("no_demo")], "there is a demo: a reason for having none says nothing"));
+        }
         let demo = raw.demo.map(|d| self.demo(d)).transpose()?;
         let place = self.error(&[At::Key("id")], "");
         Ok(Entry {
@@ -265,14 +273,16 @@ impl Loader<'_> {
             bottlenecks: raw.bottlenecks,
             strategies: raw.strategies,
             demo,
+            no_demo: raw.no_demo,
             place: (place.file, place.line),
         })
     }
 
     fn demo(&self, raw: RawDemo) -> Result<Demo, FileError> {
-        let metal = self.program("metal", raw.metal)?;
-        let cuda = raw.cuda.map(|p| self.program("cuda", p)).transpose()?;
-        let plain = raw.plain.map(|p| self.program("plain", p)).transpose()?;
+        let names: Vec<&str> = raw.buffers.iter().map(|b| b.name.as_str()).collect();
+        let metal = self.program("metal", raw.metal, &names)?;
+        let cuda = raw.cuda.map(|p| self.program("cuda", p, &names)).transpose()?;
+        let plain = raw.plain.map(|p| self.program("plain", p, &names)).transpose()?;
         let mut buffers = Vec::new();
         for (k, b) in raw.buffers.into_iter().enumerate() {
             let at = [At::Key("demo"), At::Key("buffers"), At::Index(k)];
@@ -284,7 +294,7 @@ impl Loader<'_> {
                     return Err(self.error(&[at[0], at[1], at[2], At::Key(key)], e.to_string()));
                 }
             }
-            let is_output = b.fill.is_none() || b.expect.is_some();
+            let is_output = b.output || b.fill.is_none() || b.expect.is_some();
             let fill = b.fill.map_or(Fill::None, Fill::Values);
             buffers.push(DemoBuffer {
                 name: b.name,
@@ -318,7 +328,8 @@ impl Loader<'_> {
         Ok(demo)
     }
 
-    fn program(&self, key: &'static str, raw: RawProgram) -> Result<Program, FileError> {
+    /// `names` are those of the demonstration's buffers.
+    fn program(&self, key: &'static str, raw: RawProgram, names: &[&str]) -> Result<Program, FileError> {
         let at = [At::Key("demo"), At::Key(key)];
         let text = (self.open)(&raw.file)
             .map_err(|e| self.error(&[at[0], at[1], At::Key("file")], format!("{}: {e}", raw.file)))?;
@@ -335,7 +346,13 @@ impl Loader<'_> {
                 let get = |i: usize| v.get(i).copied().unwrap_or(1);
                 Ok([get(0), get(1), get(2)])
             };
+            let buffers = s.buffers.unwrap_or_else(|| names.iter().map(|n| (*n).to_owned()).collect());
+            if let Some(unknown) = buffers.iter().find(|b| !names.contains(&b.as_str())) {
+                let path = [at[0], at[1], At::Key("steps"), At::Index(k), At::Key("buffers")];
+                return Err(self.error(&path, format!("there is no buffer `{unknown}`")));
+            }
             steps.push(Step {
+                buffers,
                 groups: extent("groups", &s.groups)?,
                 threads: extent("threads", &s.threads)?,
                 kernel: s.kernel,

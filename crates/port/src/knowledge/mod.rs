@@ -177,6 +177,8 @@ pub struct Entry {
     pub strategies: Vec<String>,
     /// A small program that shows it.
     pub demo: Option<Demo>,
+    /// Why there is none, where nothing can be run.
+    pub no_demo: String,
     /// Where the entry stands: file and line.
     pub place: (String, usize),
 }

@@ -16,5 +16,5 @@ pub fn run(file: &Path, target: &TargetArgs, from: &str, global: &Global, printe
     let analysis = ksearch_port::analyze(&name, &text, &knowledge, &ends)?;
     printer.line(render(&analysis))?;
     printer.object(&analysis)?;
-    Ok(Outcome::Success)
+    Ok(if analysis.kernels.is_empty() { Outcome::No } else { Outcome::Success })
 }

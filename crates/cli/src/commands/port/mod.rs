@@ -136,7 +136,14 @@ fn ends(global: &Global, target: &str, from: &str) -> Result<(Knowledge, Ends)> 
 
 /// A text and the name it is shown under.
 fn read(path: &Path) -> Result<(String, String)> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let line = e.as_bytes().iter().take(e.utf8_error().valid_up_to()).filter(|b| **b == b'\n').count() + 1;
+        anyhow::anyhow!(
+            "{} is not UTF-8 (line {line}); convert it first, e.g. with iconv -f latin1 -t utf-8",
+            path.display()
+        )
+    })?;
     Ok((path.display().to_string(), text))
 }
 

@@ -35,6 +35,7 @@ pub(super) fn shared_memory(
     }
     let Some(dynamic) = shared.iter().find(|s| s.dynamic) else { return };
     let mut known = false;
+    let mut told: Vec<&str> = Vec::new();
     for launch in launches {
         match (launch.shared_bytes, &launch.shared) {
             (Some(bytes), _) => {
@@ -51,7 +52,18 @@ pub(super) fn shared_memory(
             }
             (None, Some(text)) => {
                 known = true;
-                let message = format!("dynamic shared memory depends on the launch: `{text}` bytes");
+                if told.contains(&text.as_str()) {
+                    continue;
+                }
+                told.push(text);
+                let same = launches.iter().filter(|l| l.shared_bytes.is_none() && l.shared.as_ref() == Some(text));
+                let others = same.count() - 1;
+                let more = match others {
+                    0 => String::new(),
+                    1 => ", as in one more launch".to_owned(),
+                    n => format!(", as in {n} more launches"),
+                };
+                let message = format!("dynamic shared memory depends on the launch: `{text}` bytes{more}");
                 let f = c.finding(
                     Severity::Check,
                     "shared-at-launch",

@@ -78,6 +78,7 @@ impl<'t> Tracer<'_, 't> {
                 if let Some(a) = node.child_by_field_name("argument") {
                     self.expression(a, out);
                     self.write(a, out);
+                    self.forget(a);
                 }
             }
             "subscript_expression" => self.access(node, false, false, out),
@@ -167,6 +168,7 @@ impl<'t> Tracer<'_, 't> {
             self.push(out, Item::Flops(1));
         }
         self.write(left, out);
+        self.forget(left);
         let root = self.base_name(left);
         let value = self.flat(right);
         let (differs, loaded) = (self.differs(&value), self.holds_load(right));
@@ -238,8 +240,33 @@ impl<'t> Tracer<'_, 't> {
             out.append(&mut inner);
             return;
         }
-        let args = args.iter().map(|a| self.flat(*a)).collect();
-        self.push(out, Item::Call { name, args, used, at: node.start_byte() });
+        // Intrinsics that take a pointer are accesses, and counted as such above.
+        let known = atomic || name.starts_with("__");
+        let global = !known && args.iter().any(|a| self.points_to_global(*a));
+        let args = args.iter().map(|a| self.fixed(*a).unwrap_or_else(|| self.flat(*a))).collect();
+        self.push(out, Item::Call { name, args, used, global, at: node.start_byte() });
+    }
+
+    /// Is it an address in global memory, not an element there?
+    fn points_to_global(&self, node: Node<'t>) -> bool {
+        let element = node.kind() == "subscript_expression"
+            || (node.kind() == "pointer_expression" && self.text(node).starts_with('*'));
+        !element && self.base(node).is_some_and(|b| b.space == Space::Global)
+    }
+
+    /// The number a variable has kept since its declaration. Inside a loop only one that was declared there: an earlier
+    /// one may be assigned further down.
+    fn fixed(&self, node: Node<'t>) -> Option<String> {
+        let v = self.lookup(self.text(node)).filter(|v| node.kind() == "identifier" && v.depth == self.loops)?;
+        v.fixed.map(|n| n.to_string())
+    }
+
+    /// A variable that is assigned has no fixed value any more.
+    fn forget(&mut self, node: Node<'t>) {
+        let name = self.text(node);
+        if let Some(v) = self.scopes.iter_mut().rev().find_map(|s| s.get_mut(name)) {
+            v.fixed = None;
+        }
     }
 }
 

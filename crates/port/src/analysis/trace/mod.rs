@@ -113,6 +113,8 @@ pub enum Item {
         args: Vec<String>,
         /// The result is used.
         used: bool,
+        /// An argument points into global memory.
+        global: bool,
         /// First byte.
         at: usize,
     },
@@ -166,6 +168,8 @@ struct Variable {
     by_thread: bool,
     loaded: bool,
     depth: usize,
+    /// Value of an integer that has not been assigned since its declaration, if it is known.
+    fixed: Option<i64>,
 }
 
 /// What a pointer expression leads to.

@@ -235,6 +235,7 @@ impl<'t> Tracer<'_, 't> {
                     let item = Item::Update { target, value: text, operator: "=".into(), carried: false, at };
                     self.push(out, item);
                 } else if !pointer && !array {
+                    v.fixed = self.number(&text);
                     self.push(out, Item::Scalar { name: name.clone(), value: text });
                 }
             }

@@ -36,6 +36,7 @@ impl<'t> Tracer<'_, 't> {
             by_thread,
             loaded: false,
             depth: self.loops,
+            fixed: None,
         }
     }
 
@@ -216,6 +217,7 @@ impl<'t> Tracer<'_, 't> {
             by_thread: self.differs(&text),
             loaded: self.mentions_loaded(node) || self.holds_load(node),
             depth: self.loops,
+            fixed: None,
         }
     }
 
