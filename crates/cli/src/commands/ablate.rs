@@ -76,8 +76,8 @@ pub fn run(args: &AblateArgs, global: &Global, printer: Printer) -> Result<Outco
     let mut folder = None;
     let mut naive = None;
     let mut best: Option<RunState> = None;
-    let mut without = Arm { name: "evolution without context", times: Vec::new() };
-    let mut with = Arm { name: "evolution with the translation layer", times: Vec::new() };
+    let mut without = Arm { name: "without context", times: Vec::new() };
+    let mut with = Arm { name: "with the translation layer", times: Vec::new() };
     for layer in [false, true] {
         let known: &dyn Generator = if layer { &*generator } else { &withheld };
         for seed in 0..args.seeds {

@@ -33,7 +33,7 @@ fn write_all(out: &mut String, a: &Analysis) {
         kernel(out, k);
     }
     if !a.host.is_empty() {
-        line!(out, "\nhost code");
+        line!(out, "\noutside of kernels");
         uses(out, &a.host);
     }
 }

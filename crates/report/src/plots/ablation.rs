@@ -29,7 +29,8 @@ pub fn draw(report: &Report) -> Result<Drawing, String> {
     let height = |(head, rows): &(&str, &[Named])| rows.len() as f64 * ROW + if head.is_empty() { 0.0 } else { HEAD };
     let bottom = TOP + groups.iter().map(height).sum::<f64>();
     let ratio = first.time.unit == "x";
-    let other = if ablation.against.is_empty() { "the library's kernel" } else { &ablation.against };
+    let other =
+        if ablation.against.is_empty() { "the library's kernel".to_owned() } else { fitted(&ablation.against, 170.0) };
     let title = if ratio {
         format!("time of {other} over the time, {}", words::label(&first.time))
     } else {
