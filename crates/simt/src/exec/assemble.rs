@@ -191,7 +191,7 @@ unsafe fn trap<O: Observer>(w: *mut Warp, i: *const Inst) -> *const Inst {
     unsafe {
         let env = &mut *(*w).env.cast::<super::group::Env<'_, O>>();
         let lane = (*w).mask.trailing_zeros() as usize & 31;
-        env.problem(w, (*i).id, lane, super::group::Problem::Trap { code: (*i).x as u32 });
+        env.problem(w, (*i).id, lane, super::problem::Problem::Trap { code: (*i).x as u32 });
         env.stopped = true;
         (*w).stop = super::Stop::Fault;
         (*w).resume = i;
@@ -204,7 +204,7 @@ unsafe fn unreachable<O: Observer>(w: *mut Warp, i: *const Inst) -> *const Inst 
     unsafe {
         let env = &mut *(*w).env.cast::<super::group::Env<'_, O>>();
         let lane = (*w).mask.trailing_zeros() as usize & 31;
-        env.problem(w, (*i).id, lane, super::group::Problem::Unreachable);
+        env.problem(w, (*i).id, lane, super::problem::Problem::Unreachable);
         env.stopped = true;
         (*w).stop = super::Stop::Fault;
         (*w).resume = i;

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::group::{Env, Problem};
+use super::group::Env;
 use super::mem::{RMWS, addresses, bits, done, elem_of, lane_value};
 use super::place::{Place, place, private_byte};
 use super::plain::tell_lanes;
+use super::problem::Problem;
 use super::{Inst, OpFn, Warp, mem_checked};
 use crate::lower::sir::{Elem, RmwOp, Space};
 use crate::observe::{AccessKind, Observer};

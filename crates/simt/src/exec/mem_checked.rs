@@ -2,10 +2,11 @@
 //! hang beside memory and registers.
 
 use super::cross::SCALAR;
-use super::group::{Env, Use};
+use super::group::Env;
 use super::lanes::{Simd, put};
 use super::mem::{ELEMS, addresses, bits, count_of, done, lane_value};
 use super::place::{Place, aligned, get_at, place, put_at};
+use super::problem::Use;
 use super::{Inst, Warp, next, row_checked, taint};
 use crate::lower::sir::Space;
 use crate::observe::race::LaneAccess;

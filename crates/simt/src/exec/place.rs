@@ -1,9 +1,10 @@
 //! Where one lane's access lands: buffers, threadgroup memory, private memory with its interleaved layout, and the flags of
 //! written bytes beside them. Knows addresses, no instructions but for what they say of an access.
 
-use super::group::{Env, Problem};
+use super::group::Env;
 use super::lanes::{Longs, get, put};
 use super::mem::{bits, count_of, elem_of, space_of};
+use super::problem::Problem;
 use super::{Inst, LANES, Warp};
 use crate::lower::sir::{Elem, Space};
 use crate::lower::{TAG_PRIVATE, TAG_THREADGROUP};

@@ -3,7 +3,8 @@
 //! memory. One bit per lane and register, and the instruction that read the value first.
 
 use super::cross::{self, fragment};
-use super::group::{Env, Problem, Use};
+use super::group::Env;
+use super::problem::{Problem, Use};
 use super::{Inst, LANES, OpFn, Warp, control};
 use crate::lower::linear::{LInst, LOp};
 use crate::lower::sir::{Class, Op, ReduceOp};

@@ -3,6 +3,7 @@
 mod alloc;
 mod build;
 mod calls;
+mod casts;
 mod cfg;
 mod chain;
 mod classify;

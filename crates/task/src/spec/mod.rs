@@ -2,6 +2,7 @@
 //! Must not know how anything is compiled, run or searched.
 
 mod load;
+mod raw;
 
 use std::path::Path;
 
