@@ -35,6 +35,9 @@ pub enum Target {
 /// Level that keeps every access as written, and still lets a later run optimise.
 pub const UNOPTIMISED: [&str; 3] = ["-O0", "-Xclang", "-disable-O0-optnone"];
 
+/// Code of the complaint about a source whose code is too large to be read.
+pub const TOO_LARGE: &str = "compile-size";
+
 /// Most errors reported of one source.
 const REPORTED: usize = 10;
 
@@ -122,7 +125,7 @@ impl Clang {
                 format!("the compiler was {e}"),
                 "look for templates or constant expressions that expand without end, or unroll less",
             ),
-            RunError::TooMuchOutput => failed("compile-size", format!("the compiler {e}"), "unroll less"),
+            RunError::TooMuchOutput => failed(TOO_LARGE, format!("the compiler {e}"), "unroll less"),
             RunError::Start { .. } | RunError::Read(_) => failed("clang-failed", e.to_string(), NoToolchain::HELP),
         })
     }

@@ -323,7 +323,21 @@ impl Compiler {
             return Ok(());
         }
         (front.text, front.map) = front.lowered.emit(Target::Machine);
-        let (ir, _) = self.source_to_ir(front, options, &clang::UNOPTIMISED, Target::Machine)?;
+        let ir = match self.source_to_ir(front, options, &clang::UNOPTIMISED, Target::Machine) {
+            Ok((ir, _)) => ir,
+            Err(problems) if problems.iter().any(|d| d.code == clang::TOO_LARGE) => {
+                front.warnings.push(Diagnostic {
+                    severity: Severity::Warning,
+                    code: "recursion-unknown".to_owned(),
+                    message: "functions of the same name call each other; the source is too large to tell whether in a circle"
+                        .to_owned(),
+                    pos: None,
+                    help: Some("instantiate fewer kernels in one file".to_owned()),
+                });
+                return Ok(());
+            }
+            Err(problems) => return Err(problems),
+        };
         let Some(function) = calls::recursion(&ir) else { return Ok(()) };
         let find = |line: u32, column: u32| front.map.find(line, column).map(|l| (l.file, l.line, l.col));
         let pos = debug::first_call(&debug::relocate(&ir, &front.names, &find), &function);

@@ -98,6 +98,19 @@ says!(attribute_on_variable, kernel("uint t [[thread_index_in_threadgroup]]; x[i
 says!(half_as_a_name, kernel("uint half = i / 2; x[i] = half;"));
 
 #[test]
+fn a_function_that_ends_by_calling_itself_is_a_loop() {
+    let text = |after: &str| {
+        format!(
+            "struct Walk {{\n    int at;\n    void next(int n, const device float* x) thread {{\n        at += n;\n        if (at > 9) {{\n            \
+             int rest = at - 9;\n            at = 0;\n            next(rest, x);\n            {after}\n        }}\n    }}\n}};\n\
+             kernel void k(device float* x) {{\n    Walk w{{0}};\n    w.next(20, x);\n    x[0] = w.at;\n}}\n"
+        )
+    };
+    assert_eq!(report(&text("")), "compiles");
+    assert!(report(&text("at += 1;")).contains("calls itself"));
+}
+
+#[test]
 fn overloads_that_call_each_other_are_no_recursion() {
     let text = "float f(float x) { return x + 1; }\nfloat f(float2 v) { return f(v.x) + f(v.y); }\nkernel void k(device float* x) { x[0] = f(float2(x[1], x[2])); }\n";
     assert_eq!(report(text), "compiles");

@@ -239,6 +239,15 @@ fn floats() {
 }
 
 #[test]
+fn results_of_calls_convert() {
+    check(
+        "struct Three { operator int() const thread noexcept { return 3; } };\nstruct Four { operator int() const { return 4; } };\n\
+         Three three() { return Three{}; }\nFour four() { return Four{}; }",
+        &[("2 + three()", 5.0), ("2L * four()", 8.0), ("Three{} - four()", -1.0)],
+    );
+}
+
+#[test]
 fn types() {
     check(
         "struct P { float a; packed_float3 b; half c; };\nenum class E : ushort { x = 3 };\nunion U { float f; uint i; };\n\

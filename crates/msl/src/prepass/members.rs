@@ -13,7 +13,11 @@ pub fn qualify(u: &mut Unit, outline: &Outline) {
         constructors(u, outline, record);
     }
     for function in &outline.functions {
-        if is_unqualified_member(u, outline, function) {
+        if is_conversion(u, function) {
+            // The result of a call has no space in C++ for OpenCL, and would not convert: any object may.
+            let thread = qualifiers(u, function).find(|i| u.is_ident(*i, "thread"));
+            thread.into_iter().for_each(|i| u.replace(i, ""));
+        } else if is_unqualified_member(u, outline, function) {
             u.insert_after(function.params.1, " __private");
         }
         if !function.kernel {
@@ -30,6 +34,12 @@ fn qualifiers(u: &Unit, function: &Function) -> std::ops::Range<usize> {
         end = u.next(end);
     }
     start..end
+}
+
+/// `operator TYPE()`.
+fn is_conversion(u: &Unit, f: &Function) -> bool {
+    let operator = (f.start..f.params.0).rev().find(|i| u.is_ident(*i, "operator"));
+    operator.is_some_and(|i| u.ident(u.next(i)).is_some_and(|w| w != "new" && w != "delete"))
 }
 
 fn is_unqualified_member(u: &Unit, outline: &Outline, f: &Function) -> bool {

@@ -324,7 +324,11 @@ impl Scanner<'_> {
                         }
                     }
                     "decltype" | "alignas" | "__attribute__" | "__declspec" | "noexcept" => {
-                        if let Some(close) = u.pair(u.next(i)) {
+                        // `noexcept` alone stands before the body.
+                        let open = u.next(i);
+                        if u.is(open, "(")
+                            && let Some(close) = u.pair(open)
+                        {
                             i = u.skip(close + 1);
                             continue;
                         }
