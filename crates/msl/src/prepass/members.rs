@@ -15,8 +15,9 @@ pub fn qualify(u: &mut Unit, outline: &Outline) {
     for function in &outline.functions {
         if is_conversion(u, function) {
             // The result of a call has no space in C++ for OpenCL, and would not convert: any object may.
-            let thread = qualifiers(u, function).find(|i| u.is_ident(*i, "thread"));
-            thread.into_iter().for_each(|i| u.replace(i, ""));
+            if let Some(thread) = qualifiers(u, function).find(|i| u.is_ident(*i, "thread")) {
+                u.replace(thread, "");
+            }
         } else if is_unqualified_member(u, outline, function) {
             u.insert_after(function.params.1, " __private");
         }
