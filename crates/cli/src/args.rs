@@ -534,7 +534,7 @@ pub struct ReplayArgs {
 /// `ksearch matrix`.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Runs share verdicts: a candidate is judged once for all of them, on inputs of one seed. Nothing is written to the runs folder.\n\nExample:\n  ksearch matrix attention --policy default,paper,random --seeds 5 --evaluations 60 --at 20,60"
+    after_help = "Runs share verdicts: a candidate is judged once for all of them, on inputs of one seed. Without `--keep` nothing is written to the runs folder.\n\nExample:\n  ksearch matrix attention --policy default,paper,random --seeds 5 --evaluations 60 --at 20,60"
 )]
 pub struct MatrixArgs {
     /// A task that ships, or a path to a task file.
@@ -561,6 +561,9 @@ pub struct MatrixArgs {
     /// this one ended. For one version of the program; delete the file after a change to judge, simulator or front end.
     #[arg(long, value_name = "FILE")]
     pub verdicts: Option<PathBuf>,
+    /// Keep the journals of the runs as `TASK-SETTING-NUMBER` in the runs folder, for `ksearch show`.
+    #[arg(long)]
+    pub keep: bool,
     /// Values of K (attempts without progress that end the work on an action).
     #[arg(long, value_delimiter = ',', default_value = "3")]
     pub stagnation: Vec<u32>,

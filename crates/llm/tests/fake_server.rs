@@ -135,9 +135,11 @@ fn a_failure_that_passes_costs_nothing_but_time() {
 
 #[test]
 fn a_server_that_asks_to_wait_longer_than_the_deadline_ends_the_call_at_once() {
-    let (ask, server) = run(Format::Chat, vec![Act::Status(429, "retry-after: 3600\r\n", ""), good()], limits());
-    assert_eq!(ask.result.unwrap_err().kind, CallErrorKind::RateLimited);
-    assert_eq!(server.seen.lock().unwrap().len(), 1);
+    for format in FORMATS {
+        let (ask, server) = run(format, vec![Act::Status(429, "retry-after: 3600\r\n", ""), good()], limits());
+        assert_eq!(ask.result.unwrap_err().kind, CallErrorKind::RateLimited, "{format:?}");
+        assert_eq!(server.seen.lock().unwrap().len(), 1, "{format:?}");
+    }
 }
 
 #[test]

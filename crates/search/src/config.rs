@@ -68,8 +68,9 @@ pub struct RoleModel {
 
 /// Version of the rules by which the engine decides. A run keeps those it was begun with, so that it replays and resumes
 /// to the same decisions: 1 asked the planner for lessons even when the budget was spent, and compared a prediction with
-/// all that an action's work gave; 2 does neither.
-pub const RULES: u32 = 2;
+/// all that an action's work gave; 2 does neither; 3 weighs the errors of predictions by their size, and sweeps all
+/// tunables of a candidate that came out slower than its parent.
+pub const RULES: u32 = 3;
 
 /// Rules of runs that do not say.
 const fn first_rules() -> u32 {

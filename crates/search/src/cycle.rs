@@ -291,34 +291,36 @@ impl Cycle<'_> {
         Ok((attempt, tried))
     }
 
-    /// Sweeps the tunables that are new against the base; where none is, the single steps of all, and only for a
-    /// candidate that could become the best.
+    /// Sweeps the tunables that are new against the base; where none is, all, and only for a candidate that could become
+    /// the best. A candidate slower than its parent has all swept, against the parent: the settings that it took over
+    /// suited another kernel, and judged by them alone a good strategy is lost for the rest of the run.
     fn sweep(&self, tried: &Tried, time: &Figure) -> Result<Option<Swept>, Abort> {
         let config = &self.state.config;
         let candidate: &Candidate = &tried.record.candidate;
         if config.sweep.screens == 0 || candidate.tunables.is_empty() || self.left() == 0 {
             return Ok(None);
         }
+        let base = self.open.base.as_ref().and_then(|id| Some((id, self.state.candidates.get(id)?)));
+        let parent = self.open.base.as_ref().and_then(|b| self.state.full_verdict(b)).and_then(|v| v.time.as_ref());
+        let slower = parent.filter(|p| config.rules >= 3 && is_faster(p, time, config.min_gain));
         let best = self.state.best().map_or(f64::INFINITY, |b| b.time.value);
-        // A candidate this far behind will not lead after a sweep either; its screens are better spent elsewhere.
-        if time.value > 2.0 * best {
+        // What is this far behind will not lead after a sweep either; its screens are better spent elsewhere.
+        if slower.unwrap_or(time).value > 2.0 * best {
             return Ok(None);
         }
-        let known: Vec<&str> = self
-            .open
-            .base
-            .as_ref()
-            .and_then(|b| self.state.candidates.get(b))
-            .map(|b| b.candidate.tunables.iter().map(|t| t.name.as_str()).collect())
-            .unwrap_or_default();
+        let known: Vec<&str> =
+            base.map(|(_, b)| b.candidate.tunables.iter().map(|t| t.name.as_str()).collect()).unwrap_or_default();
         let all = || candidate.tunables.iter().map(|t| t.name.clone());
         let new: Vec<String> = all().filter(|n| !known.contains(&n.as_str())).collect();
-        let free: Vec<String> = if new.is_empty() && time.value < best { all().collect() } else { new };
+        let whole = slower.is_some() || new.is_empty() && time.value < best;
+        let free: Vec<String> = if whole { all().collect() } else { new };
         if free.is_empty() {
             return Ok(None);
         }
+        let rival = base.filter(|_| slower.is_some()).map(|(id, b)| (id, &b.candidate));
         let start = (&tried.id, &tried.record, time);
-        sweep(self.recorder, self.open.cycle, start, &free, (config.sweep, self.left()), config.min_gain).map(Some)
+        sweep(self.recorder, self.open.cycle, start, &free, rival, (config.sweep, self.left()), config.min_gain)
+            .map(Some)
     }
 
     /// Counts an evaluation against the budget: once per candidate, and not what earlier work had judged.

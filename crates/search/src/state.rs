@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ksearch_judge::{Status, Verdict};
 use ksearch_task::{Bottleneck, Candidate, CandidateId, Figure};
 use ksearch_world::paper::ImportError;
-use ksearch_world::{Node, NodeId, Selection, World, WorldError, WorldEvent};
+use ksearch_world::{Errors, Node, NodeId, Selection, World, WorldError, WorldEvent};
 use serde::Serialize;
 
 use crate::config::SearchConfig;
@@ -217,7 +217,7 @@ impl RunState {
     /// The state after the first event.
     pub fn begin(first: &Recorded) -> Result<Self, StateError> {
         let Event::Started { config, premises } = &first.event else { return Err(StateError::NoStart) };
-        let world = match &premises.tree {
+        let mut world = match &premises.tree {
             Some(tree) => {
                 let misfit =
                     |e: ImportError| StateError::Misfit { seq: first.seq, kind: "started", why: e.to_string() };
@@ -225,6 +225,7 @@ impl RunState {
             }
             None => World::default(),
         };
+        world.calibration.errors = if config.rules >= 3 { Errors::Relative } else { Errors::Absolute };
         let first_request =
             if world.frontier().next().is_some() { PlanPurpose::Propose } else { PlanPurpose::Initialise };
         Ok(Self {

@@ -78,12 +78,14 @@ pub struct Swept {
     pub judged: Vec<CandidateId>,
 }
 
-/// Sweeps `free` tunables of a candidate that passed with `time`. At most `evaluations` are judged in full.
+/// Sweeps `free` tunables of a candidate that passed with `time`. What does not beat `rival` on the screen (the candidate
+/// itself, where there is none) does not go on. At most `evaluations` are judged in full.
 pub fn sweep(
     recorder: &Recorder<'_>,
     cycle: u32,
     start: (&CandidateId, &CandidateRecord, &Figure),
     free: &[String],
+    rival: Option<(&CandidateId, &Candidate)>,
     limits: (SweepConfig, u32),
     min_gain: f64,
 ) -> Result<Swept, Abort> {
@@ -94,8 +96,8 @@ pub fn sweep(
     let total = settings.len() as u32;
     let mut report = SweepReport { screened: 0, refused: 0, full: 0, values: Values::new(), gain: 1.0 };
     let mut screened: Vec<(f64, CandidateId, Candidate)> = Vec::new();
-    // The candidate's own screen is the bar: what is slower there does not go on.
-    let bar = if total == 0 { None } else { recorder.judge(cycle, id, &record.candidate, Stage::Screen)?.time };
+    let (bar_id, bar) = rival.unwrap_or((id, &record.candidate));
+    let bar = if total == 0 { None } else { recorder.judge(cycle, bar_id, bar, Stage::Screen)?.time };
     for (done, values) in settings.into_iter().enumerate() {
         recorder.activity(&Activity::Sweeping { cycle, done: done as u32, total });
         let candidate = Candidate { values, ..record.candidate.clone() };

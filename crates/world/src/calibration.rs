@@ -5,6 +5,11 @@
 //! promises too much has its predictions scaled by the slope of observed on predicted (regression through the origin,
 //! drawn towards 1). A strategy that does better or worse than predicted has its mean residual added (drawn towards 0
 //! the more the planner was confident).
+//!
+//! How far a prediction is off grows with what it promises: one of 9x is not wrong by the same tenths as one of 1.05x.
+//! So errors are counted in units of what is usual for the prediction, and no single one for more than two of them, see
+//! [`Errors`]; otherwise one promise that was not kept silences a role, and one collapse makes every step look worth
+//! exploring. Exploration asks how much better than predicted things may turn out, so only such errors widen it.
 
 use std::collections::BTreeMap;
 
@@ -21,6 +26,31 @@ const SPREAD_WEIGHT: f64 = 4.0;
 
 /// Weight of the assumption that difficulty tells how likely a role succeeds, in attempts.
 const SUCCESS_WEIGHT: f64 = 6.0;
+
+/// Part of the usual error that is there whatever was promised, as a log gain; it grows with the promise.
+const FLOOR: f64 = 0.3;
+/// Most that one error counts for, in usual ones.
+const OUTLIER: f64 = 2.0;
+/// Square of an error in usual ones, before anything is known.
+const VARIANCE_PRIOR: f64 = 0.5;
+/// Weight of the assumption that a role's predictions are right, in large predictions.
+const SLOPE_WEIGHT: f64 = 4.0;
+
+/// How large errors of predictions are taken to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Errors {
+    /// The same for all. Runs under the first two versions of the rules.
+    Absolute,
+    /// In proportion to what was predicted.
+    #[default]
+    Relative,
+}
+
+/// The usual error of a prediction, as a log gain, up to a factor that is learnt. An expected loss promises nothing.
+fn usual(predicted: f64) -> f64 {
+    predicted.max(0.0).hypot(FLOOR)
+}
 
 /// Predictions against results for one key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -43,6 +73,22 @@ pub struct Record {
     pub residual: f64,
     /// Sum of squares of the same.
     pub residual_square: f64,
+    /// The same in usual errors.
+    #[serde(default)]
+    pub relative: Relative,
+}
+
+/// Sums in units of the usual error of each prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Relative {
+    /// Sum of predicted x observed.
+    pub cross: f64,
+    /// Sum of predicted squared.
+    pub square: f64,
+    /// Sum of errors.
+    pub residual: f64,
+    /// Sum of squares of the errors for the better; of symmetric errors they are half.
+    pub upside_square: f64,
 }
 
 /// What to believe of an action.
@@ -59,6 +105,9 @@ pub struct Belief {
 /// All that was learnt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
+    /// How large errors are taken to be.
+    #[serde(default)]
+    pub errors: Errors,
     /// By strategy id; free-form actions are kept together under the empty id.
     pub strategies: BTreeMap<String, Record>,
     /// By the role that predicted.
@@ -72,19 +121,32 @@ impl Calibration {
         let role = self.roles.get(&node.by);
         let known = strategy.map_or(0.0, |s| f64::from(s.compared));
         let trust = 1.0 + 3.0 * node.confidence;
-        let residual = strategy.map_or(0.0, |s| s.residual) / (known + trust);
-        let log_gain = self.corrected(node) + residual;
-        let pooled = role.map_or(0.0, |r| r.residual_square);
+        let usual = usual(predicted(node));
         let count = role.map_or(0.0, |r| f64::from(r.compared));
-        let variance =
-            (SPREAD_PRIOR * SPREAD_PRIOR * SPREAD_WEIGHT + pooled) / (SPREAD_WEIGHT + count) * (1.5 - node.confidence);
+        let (residual, variance) = match self.errors {
+            Errors::Absolute => {
+                let pooled = role.map_or(0.0, |r| r.residual_square);
+                let variance = (SPREAD_PRIOR * SPREAD_PRIOR * SPREAD_WEIGHT + pooled) / (SPREAD_WEIGHT + count);
+                (strategy.map_or(0.0, |s| s.residual), variance)
+            }
+            Errors::Relative => {
+                let pooled = role.map_or(0.0, |r| 2.0 * r.relative.upside_square);
+                let variance = (VARIANCE_PRIOR * SPREAD_WEIGHT + pooled) / (SPREAD_WEIGHT + count) * usual * usual;
+                (strategy.map_or(0.0, |s| s.relative.residual) * usual, variance)
+            }
+        };
+        let log_gain = self.corrected(node) + residual / (known + trust);
+        let variance = variance * (1.5 - node.confidence);
         let spread = (variance / (1.0 + known + f64::from(pending))).sqrt();
         Belief { log_gain, spread, success: self.success(node) }
     }
 
     /// The prediction as a log gain, scaled by the role's record.
     fn corrected(&self, node: &Node) -> f64 {
-        let slope = self.roles.get(&node.by).map_or(1.0, |r| (r.cross + SLOPE_PRIOR) / (r.square + SLOPE_PRIOR));
+        let slope = self.roles.get(&node.by).map_or(1.0, |r| match self.errors {
+            Errors::Absolute => (r.cross + SLOPE_PRIOR) / (r.square + SLOPE_PRIOR),
+            Errors::Relative => (r.relative.cross + SLOPE_WEIGHT) / (r.relative.square + SLOPE_WEIGHT),
+        });
         slope.clamp(0.0, 2.0) * predicted(node)
     }
 
@@ -121,6 +183,14 @@ impl Calibration {
                 record.square += expected * expected;
                 record.residual += observed - corrected;
                 record.residual_square += (observed - corrected).powi(2);
+                let usual = usual(expected);
+                let limit = OUTLIER * usual;
+                let kept = observed.clamp(expected - limit, expected + limit);
+                let error = ((observed - corrected) / usual).clamp(-OUTLIER, OUTLIER);
+                record.relative.cross += expected * kept / (usual * usual);
+                record.relative.square += expected * expected / (usual * usual);
+                record.relative.residual += error;
+                record.relative.upside_square += error.max(0.0).powi(2);
             }
         }
     }
@@ -142,5 +212,62 @@ fn predicted(node: &Node) -> f64 {
     match node.predicted_gain {
         Some(gain) if gain > 0.0 => gain.ln(),
         _ => (1.0 + 0.05 * node.rating).ln(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::NodeId;
+
+    fn node(strategy: &str, gain: f64) -> Node {
+        let mut node = Node::new(NodeId(1), Some(NodeId::ROOT), "p");
+        node.predicted_gain = Some(gain);
+        node.confidence = 0.5;
+        node.action = Some(crate::node::Action { strategy: Some(strategy.into()), ..crate::node::Action::default() });
+        node
+    }
+
+    fn learnt(errors: Errors, seen: &[(&str, f64, f64)]) -> Calibration {
+        let mut calibration = Calibration { errors, ..Calibration::default() };
+        for (strategy, predicted, observed) in seen {
+            calibration.observe_success(&node(strategy, *predicted), Some(*observed));
+        }
+        calibration
+    }
+
+    #[test]
+    fn one_broken_promise_does_not_silence_a_role() {
+        let seen = [("a", 2.0, 0.7)];
+        let believed = learnt(Errors::Relative, &seen).belief(&node("b", 9.0), 0).log_gain;
+        assert!(believed > 0.6 * 9.0_f64.ln() && believed < 9.0_f64.ln(), "{believed}");
+        assert!(learnt(Errors::Absolute, &seen).belief(&node("b", 9.0), 0).log_gain < 0.1, "as it used to be");
+        // One that never keeps its word is not believed for long.
+        let liar = learnt(Errors::Relative, &[("a", 2.0, 1.0); 20]).belief(&node("b", 9.0), 0).log_gain;
+        assert!(liar < 0.25 * 9.0_f64.ln(), "{liar}");
+    }
+
+    #[test]
+    fn a_collapse_does_not_make_every_step_worth_exploring() {
+        let spread = |seen: &[(&str, f64, f64)]| learnt(Errors::Relative, seen).belief(&node("b", 1.1), 0).spread;
+        assert!(spread(&[("a", 1.2, 0.06)]) <= spread(&[]));
+        // Things that turned out far better than predicted do, within bounds.
+        let wide = spread(&[("a", 1.2, 100.0)]);
+        assert!(wide > spread(&[]) && wide < 3.0 * spread(&[]), "{wide}");
+    }
+
+    #[test]
+    fn exploration_is_worth_most_where_much_is_promised_and_little_known() {
+        let known = learnt(Errors::Relative, &[("a", 2.0, 2.0); 3]);
+        let spread = |strategy, gain| known.belief(&node(strategy, gain), 0).spread;
+        assert!(spread("b", 4.0) > spread("b", 1.2) && spread("b", 4.0) > spread("a", 4.0));
+        assert_eq!(spread("b", 0.25), spread("b", 0.9), "an expected loss promises nothing");
+    }
+
+    #[test]
+    fn a_strategy_that_disappoints_is_marked_down_in_proportion() {
+        let seen = learnt(Errors::Relative, &[("a", 2.0, 1.0)]);
+        let loss = |gain| seen.belief(&node("b", gain), 0).log_gain - seen.belief(&node("a", gain), 0).log_gain;
+        assert!(loss(4.0) > loss(1.1) && loss(1.1) > 0.0);
     }
 }

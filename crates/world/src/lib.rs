@@ -11,7 +11,7 @@ pub mod paper;
 pub mod policy;
 pub mod tree;
 
-pub use calibration::{Belief, Calibration};
+pub use calibration::{Belief, Calibration, Errors};
 pub use edit::{Edit, EditLimits, EditScript, NodeRef, Patch, Refusal};
 pub use event::{Applied, WorldError, WorldEvent};
 pub use node::{Action, Failure, Impact, Node, NodeId, Outcome, Resource, State};

@@ -5,7 +5,9 @@ use comfy_table::{Table, presets};
 use ksearch_search::builtin::Refinement;
 use ksearch_search::matrix::{Mean, Race, mean, race, speedup_after};
 use ksearch_search::shared::Shared;
-use ksearch_search::{BuiltinCoder, BuiltinPlanner, Journal, Planner, Players, RunState, SearchConfig, Silent, coder};
+use ksearch_search::{
+    BuiltinCoder, BuiltinPlanner, Journal, Planner, Players, RunState, RunStore, SearchConfig, Silent, coder,
+};
 use ksearch_world::PolicyConfig;
 
 use crate::args::{Global, MatrixArgs};
@@ -45,6 +47,7 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
         judge = judge.kept_in(path, &session.verdict_premises(args.quick)?)?;
         printer.note(format!("{} verdicts are known from {}", judge.known(), path.display()));
     }
+    let store = RunStore::new(&global.runs);
     let mut rows = Vec::new();
     for arm in arms(args)? {
         let mut states: Vec<RunState> = Vec::new();
@@ -66,7 +69,15 @@ pub fn run(args: &MatrixArgs, global: &Global, printer: Printer) -> Result<Outco
                 observer: &Silent,
                 cancel: session.cancel(),
             };
-            let state = session.start(config, &players, Journal::in_memory()?)?;
+            // The lock, where there is one, is held while the run is worked on.
+            let (_lock, journal) = if args.keep {
+                let name = format!("{}-{}", session.task_name(), arm.name.replace(" K=", "-k"));
+                let (lock, journal) = store.create(&name)?;
+                (Some(lock), journal)
+            } else {
+                (None, Journal::in_memory()?)
+            };
+            let state = session.start(config, &players, journal)?;
             if session.cancel().is_cancelled() {
                 return Ok(Outcome::Interrupted);
             }

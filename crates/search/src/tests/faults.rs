@@ -262,6 +262,47 @@ fn a_strategy_is_credited_with_what_the_action_gave_not_with_what_came_after() {
     assert!((record.observed - applied.ln()).abs() < 1e-12, "{record:?}");
 }
 
+/// Settings that suited the parent may ruin what is made of it. A candidate slower than its parent is swept whole, so that a
+/// good strategy is not lost to one bad inheritance; runs under earlier rules do as they did.
+#[test]
+fn a_strategy_is_not_judged_by_the_settings_it_took_over() {
+    struct Heir;
+    impl Coder for Heir {
+        fn name(&self) -> String {
+            "heir".into()
+        }
+
+        fn write(&self, request: &CodeRequest<'_>) -> Result<CodeAnswer, RoleError> {
+            if !matches!(request.step, CodeStep::Apply) {
+                return Ok(CodeAnswer::Nothing { why: "done".into(), exchanges: vec![] });
+            }
+            let base = request.base.and_then(|b| request.state.candidates.get(b)).unwrap();
+            let text = if base.candidate.tunables.is_empty() { "tile" } else { "tile crowd" };
+            let tunable = ksearch_task::Tunable { name: "BK".into(), values: vec![8, 16, 32, 64, 128], default: 16 };
+            let mut candidate = Box::new(toy::candidate(text, vec![tunable]));
+            candidate.values.clone_from(&base.candidate.values);
+            Ok(CodeAnswer::Candidate { candidate, plan: None, notes: String::new(), exchanges: vec![] })
+        }
+    }
+    let planner = Scripted(|r: &PlanRequest<'_>| {
+        let parent = match r.purpose {
+            PlanPurpose::Initialise => "root",
+            PlanPurpose::Refine { node: NodeId(1) } => "n1",
+            _ => return Ok(serde_json::json!({"ops": []})),
+        };
+        Ok(serde_json::json!({"ops": [{"op": "insert", "parent": parent, "title": "next"}]}))
+    });
+    let run = |rules: u32| with(&planner, &Heir, SearchConfig { rules, ..toy::config(1) });
+    let state = run(crate::config::RULES);
+    let heir = state.world.get(NodeId(2)).unwrap().outcome().unwrap();
+    assert!(heir.gain.unwrap() > 1.5, "{heir:?}");
+    assert_eq!(state.candidates[&heir.candidate].candidate.values["BK"], 32);
+    // The naive kernel; the tiled one and the best two of its settings; the heir as written and the two that beat the parent.
+    assert_eq!(state.evaluations, 7);
+    let state = run(2);
+    assert!(state.world.get(NodeId(2)).unwrap().outcome().unwrap().gain.unwrap() < 0.3);
+}
+
 /// Tokens and money stop a run also in the middle of an action, whose try does not count then.
 #[test]
 fn tokens_and_money_are_watched_within_an_action() {

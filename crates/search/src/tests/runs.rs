@@ -246,8 +246,8 @@ fn every_stop_says_which_and_why() {
     the evaluation budget is used up
     the time budget is used up
     no better candidate in 3 evaluations
-    the target is reached: 0.934x the baseline
-    the physical floor is reached: 97% of what is possible
+    the target is reached: 1.176x the baseline
+    the physical floor is reached: 96% of what is possible
     no action is left to try
     ");
 }
