@@ -86,3 +86,19 @@ fn on_the_processor() {
     let target = CpuTarget::new(program).unwrap().with_call_limit(std::time::Duration::from_secs(8));
     suite(Arc::new(target), "cpu", (30, 15));
 }
+
+#[test]
+#[ignore = "needs an NVIDIA GPU"]
+fn on_an_nvidia_gpu() {
+    use ksearch_device::CudaTarget;
+    use ksearch_device::cuda::Launcher;
+    // The environment by which the CUDA libraries are found, as the program itself passes it on.
+    let passed = ["PATH", "LD_LIBRARY_PATH"].map(|n| (n.to_owned(), std::env::var(n).unwrap_or_default()));
+    let launcher = Launcher {
+        program: env!("CARGO_BIN_EXE_ksearch").into(),
+        args: vec!["gpu-worker".into()],
+        environment: passed.into(),
+    };
+    let target = CudaTarget::new(launcher, false, None).unwrap();
+    suite(Arc::new(target), "cuda", (30, 15));
+}

@@ -59,14 +59,19 @@ pub fn from_source(
     let mut next = 0;
     while let Some(file) = files.get(next) {
         let folder = Path::new(&file.path).parent().unwrap_or(Path::new("")).to_path_buf();
-        let includes: Vec<String> = quoted_includes(&file.text).filter_map(|i| plain(&folder.join(i))).collect();
-        for path in includes {
-            if files.iter().any(|f| f.path == path) {
-                continue;
-            }
-            // What is not there is left to the compiler to report, with its line.
-            if let Some(text) = open(&path) {
-                files.push(SourceFile { path, text });
+        // As compilers look for them: beside the file, then from the folder of the main one.
+        let includes: Vec<[Option<String>; 2]> =
+            quoted_includes(&file.text).map(|i| [plain(&folder.join(i)), plain(Path::new(i))]).collect();
+        for places in includes {
+            for path in places.into_iter().flatten() {
+                if files.iter().any(|f| f.path == path) {
+                    break;
+                }
+                // What is not there is left to the compiler to report, with its line.
+                if let Some(text) = open(&path) {
+                    files.push(SourceFile { path, text });
+                    break;
+                }
             }
             if files.len() > MAX_FILES {
                 return Err(FileError::whole(name, format!("includes more than {MAX_FILES} files")));
@@ -155,7 +160,8 @@ mod tests {
     fn includes_are_followed_but_never_out_of_the_folder() {
         let files: BTreeMap<&str, &str> = BTreeMap::from([
             ("sub/a.h", "#include \"b.h\"\n#include \"../../etc/passwd\"\n"),
-            ("sub/b.h", "# include \"./a.h\"\n"),
+            ("sub/b.h", "# include \"./a.h\"\n#include \"sub/deep/c.h\"\n"),
+            ("sub/deep/c.h", "#include \"sub/a.h\"\n"),
         ]);
         let text =
             format!("/* ksearch\n{RECIPE}*/\n#include \"sub/a.h\"\n#include \"gone.h\"\n#include \"/etc/passwd\"\n");
@@ -165,7 +171,7 @@ mod tests {
         };
         let c = from_source("dir/k.metal", &text, None, &open).unwrap();
         let paths: Vec<_> = c.files.iter().map(|f| f.path.as_str()).collect();
-        assert_eq!(paths, ["k.metal", "sub/a.h", "sub/b.h"]);
+        assert_eq!(paths, ["k.metal", "sub/a.h", "sub/b.h", "sub/deep/c.h"]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Attention kernels for NVIDIA GPUs from a plan: the naive kernel, or warpgroup matrix instructions for 16-bit tensors
-//! with the naive kernel beside them for the others. Must not know what is measured.
+//! Attention kernels for NVIDIA GPUs from a plan: the naive kernel, or beside it warpgroup matrix instructions for 16-bit
+//! tensors and split products on the tensor cores for 32-bit ones. Must not know what is measured.
 
 use ksearch_task::candidate::Recipe;
 use ksearch_task::{Candidate, DType, FileError, Language, Tunable, builtin};
@@ -12,12 +12,19 @@ use crate::strategy::{Catalogue, Effect, Plan, PlanError, Strategy};
 
 const WARPGROUPS: &str = "warpgroup-products";
 const OVERLAP: &str = "overlap-products";
+const SPLIT: &str = "split-products";
 
-const TEMPLATES: &[(&str, &str)] = &[("warpgroups", include_str!("warpgroups.cu.j2"))];
+const TEMPLATES: &[(&str, &str)] = &[
+    ("attention", include_str!("attention.cu.j2")),
+    ("warpgroups", include_str!("warpgroups.cu.j2")),
+    ("split", include_str!("split.cu.j2")),
+];
 /// The kernel for what the matrix instructions do not take.
 const NAIVE: &str = "kernels/attention/naive.cu";
 /// Cards whose instructions these are (compute capability 9.0), by what their names hold.
 const HOPPER: &[&str] = &["H100", "H200", "H800", "H20", "GH200"];
+/// Others whose tensor cores know TF32 (compute capability 8.0 and later).
+const TF32: &[&str] = &["A100", "A800", "A30", "A40", "A10", "L40", "B200"];
 
 /// Writes attention kernels in CUDA C++.
 pub(in crate::coder) struct Attention {
@@ -36,6 +43,16 @@ fn hopper(facts: &Facts) -> Result<(), String> {
     }
     if !HOPPER.iter().any(|name| facts.chip.name.contains(name)) {
         return Err(format!("{} has no warpgroup instructions (compute capability 9.0)", facts.chip.name));
+    }
+    Ok(())
+}
+
+fn tf32(facts: &Facts) -> Result<(), String> {
+    if !facts.dtypes.contains(&DType::F32) {
+        return Err("no workload has 32-bit tensors".into());
+    }
+    if !HOPPER.iter().chain(TF32).any(|name| facts.chip.name.contains(name)) {
+        return Err(format!("{} is not known to have TF32 (compute capability 8.0)", facts.chip.name));
     }
     Ok(())
 }
@@ -66,6 +83,19 @@ fn catalogue() -> Catalogue {
             effect: Effect { bandwidth: 1.0, latency: 0.85, compute: 0.9, synchronization: 1.0 },
             applies: hopper,
         },
+        Strategy {
+            id: SPLIT,
+            title: "Products of 32 bits as three of TF32",
+            why: "TF32 keeps 11 of the 24 bits of a factor. Each factor is split into that part and the rest, and all products \
+                  but rest times rest are summed in f32: the answer is not TF32's but differs from f32's by some 2^-21, and the \
+                  tensor cores do it several times as fast as the ordinary pipes do one product.",
+            requires: &[],
+            conflicts: &[],
+            tunables: &["SPLIT_KEYS", "SPLIT_WARPS"],
+            difficulty: 4,
+            effect: Effect { bandwidth: 0.1, latency: 0.05, compute: 0.2, synchronization: 1.0 },
+            applies: tf32,
+        },
     ])
 }
 
@@ -94,28 +124,48 @@ impl Generator for Attention {
         let mut context = Context::default();
         context.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
         context.text("fallback", fallback);
+        context.flag("warpgroups", plan.has(WARPGROUPS));
         context.flag("overlap", plan.has(OVERLAP));
-        let text = render(TEMPLATES, "warpgroups", context)?;
-        Ok(recipe::candidate_in(Language::Cuda, "attention.cu", text, recipe()?, plan))
+        context.flag("split", plan.has(SPLIT));
+        let text = render(TEMPLATES, "attention", context)?;
+        Ok(recipe::candidate_in(Language::Cuda, "attention.cu", text, recipe(plan)?, plan))
     }
 }
 
-fn recipe() -> Result<(Recipe, Vec<Tunable>), PlanError> {
+fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
     let mut b = RecipeBuilder::default();
     b.define_type("T", "q");
     b.define("D", "D")?;
-    b.define("WIDTH", "D <= 64 ? 64 : 128")?;
-    b.tunable("KEYS", &[64, 128], 128);
-    b.tunable("STAGES", &[2, 3], 2);
-    b.tunable("CONSUMERS", &[2, 3], 2);
-    let grid = ["ceil_div(Lq, 64 * CONSUMERS)", "Hq", "B"];
-    let mut products = RecipeBuilder::dispatch("attention", grid, ["128 * (CONSUMERS + 1)", "1", "1"])?;
-    let shared = "128 * CONSUMERS * WIDTH + 4 * STAGES * KEYS * WIDTH + 1024";
-    RecipeBuilder::shared(&mut products, shared)?;
-    let takes = "bytes(T) == 2 && D % 8 == 0 && D <= 128";
-    b.recipe.dispatches.push(RecipeBuilder::only_when(products, takes)?);
+    let mut taken = Vec::new();
+    if plan.has(WARPGROUPS) {
+        b.define("WIDTH", "D <= 64 ? 64 : 128")?;
+        b.tunable("KEYS", &[64, 128], 128);
+        b.tunable("STAGES", &[2, 3], 2);
+        b.tunable("CONSUMERS", &[2, 3], 2);
+        let grid = ["ceil_div(Lq, 64 * CONSUMERS)", "Hq", "B"];
+        let mut products = RecipeBuilder::dispatch("attention", grid, ["128 * (CONSUMERS + 1)", "1", "1"])?;
+        let shared = "128 * CONSUMERS * WIDTH + 4 * STAGES * KEYS * WIDTH + 1024";
+        RecipeBuilder::shared(&mut products, shared)?;
+        let takes = "bytes(T) == 2 && D % 8 == 0 && D <= 128";
+        b.recipe.dispatches.push(RecipeBuilder::only_when(products, takes)?);
+        taken.push(takes);
+    }
+    if plan.has(SPLIT) {
+        b.tunable("SPLIT_KEYS", &[16, 32, 64], 32);
+        b.tunable("SPLIT_WARPS", &[4, 8], 4);
+        let grid = ["ceil_div(Lq, 32 * SPLIT_WARPS)", "Hq", "B"];
+        let mut products = RecipeBuilder::dispatch("attention_split", grid, ["32 * SPLIT_WARPS", "1", "1"])?;
+        // Rows of queries and keys, and of values, as the kernel pads them.
+        let (row, value) = ("(D + (40 - D % 32) % 32)", "(D + (20 - D % 16) % 16)");
+        let shared = format!("4 * ((32 * SPLIT_WARPS + SPLIT_KEYS) * {row} + SPLIT_KEYS * {value})");
+        RecipeBuilder::shared(&mut products, &shared)?;
+        let takes = "bytes(T) == 4 && D % 8 == 0 && D <= 128";
+        b.recipe.dispatches.push(RecipeBuilder::only_when(products, takes)?);
+        taken.push(takes);
+    }
     let naive = RecipeBuilder::dispatch("attention_naive", ["ceil_div(Lq, 64)", "Hq", "B"], ["64", "1", "1"])?;
-    b.recipe.dispatches.push(RecipeBuilder::only_when(naive, &format!("!({takes})"))?);
+    let rest: Vec<_> = taken.iter().map(|takes| format!("!({takes})")).collect();
+    b.recipe.dispatches.push(RecipeBuilder::only_when(naive, &rest.join(" && "))?);
     Ok((b.recipe, b.tunables))
 }
 
@@ -134,5 +184,8 @@ mod tests {
         let mut facts = testing::facts("attention");
         facts.chip.name = "NVIDIA A100".into();
         assert!(catalogue().extend(&Plan::default(), WARPGROUPS, &facts).is_err());
+        assert!(catalogue().extend(&Plan::default(), SPLIT, &facts).is_ok());
+        facts.chip.name = "Tesla V100".into();
+        assert!(catalogue().extend(&Plan::default(), SPLIT, &facts).is_err());
     }
 }

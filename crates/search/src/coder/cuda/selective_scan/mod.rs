@@ -16,6 +16,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("channels", include_str!("channels.cu.j2")),
     ("chunks", include_str!("chunks.cu.j2")),
     ("relay", include_str!("relay.cu.j2")),
+    ("exp2", include_str!("exp2.cu.j2")),
 ];
 
 /// Writes selective-scan kernels in CUDA C++.

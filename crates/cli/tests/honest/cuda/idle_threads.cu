@@ -1,0 +1,27 @@
+// Most threads of a block have nothing to do.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["ceil_div(R, 32)", 1, 1]
+threadgroup = [128, 1, 1]
+*/
+
+#include <cuda_fp16.h>
+
+extern "C" __global__ void softmax(const T* x, T* out, int R, int C, float scale)
+{
+    const int row = blockIdx.x * 32 + threadIdx.x;
+    if (threadIdx.x >= 32 || row >= R) {
+        return;
+    }
+    const T* logits = x + (size_t)row * C;
+    T* result = out + (size_t)row * C;
+    float largest = -3.0e38f;
+    for (int c = 0; c < C; ++c) largest = fmaxf(largest, scale * float(logits[c]));
+    float sum = 0.0f;
+    for (int c = 0; c < C; ++c) sum += expf(scale * float(logits[c]) - largest);
+    for (int c = 0; c < C; ++c) result[c] = T(expf(scale * float(logits[c]) - largest) / sum);
+}

@@ -1,0 +1,32 @@
+// A row in pieces in local memory.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["ceil_div(R, 64)", 1, 1]
+threadgroup = [64, 1, 1]
+*/
+
+#include <cuda_fp16.h>
+
+extern "C" __global__ void softmax(const T* x, T* out, int R, int C, float scale)
+{
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= R) {
+        return;
+    }
+    const T* logits = x + (size_t)row * C;
+    T* result = out + (size_t)row * C;
+    float piece[64];
+    float largest = -3.0e38f;
+    for (int c = 0; c < C; ++c) largest = fmaxf(largest, scale * float(logits[c]));
+    float sum = 0.0f;
+    for (int begin = 0; begin < C; begin += 64) {
+        const int count = min(64, C - begin);
+        for (int i = 0; i < count; ++i) piece[(i * 37) % 64] = expf(scale * float(logits[begin + i]) - largest);
+        for (int i = 0; i < count; ++i) sum += piece[(i * 37) % 64];
+    }
+    for (int c = 0; c < C; ++c) result[c] = T(expf(scale * float(logits[c]) - largest) / sum);
+}

@@ -1,0 +1,30 @@
+// Templates and lambdas.
+/* ksearch
+[defines]
+T = { type = "x" }
+
+[[dispatch]]
+kernel = "softmax"
+grid = ["ceil_div(R, 64)", 1, 1]
+threadgroup = [64, 1, 1]
+*/
+
+#include <cuda_fp16.h>
+
+template <typename A> __device__ A times(A a, A b) { return a * b; }
+
+extern "C" __global__ void softmax(const T* x, T* out, int R, int C, float scale)
+{
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= R) {
+        return;
+    }
+    const T* logits = x + (size_t)row * C;
+    T* result = out + (size_t)row * C;
+    float largest = -3.0e38f;
+    for (int c = 0; c < C; ++c) largest = fmaxf(largest, scale * float(logits[c]));
+    const auto weight = [&](int c) { return expf(times(scale, float(logits[c])) - largest); };
+    float sum = 0.0f;
+    for (int c = 0; c < C; ++c) sum += weight(c);
+    for (int c = 0; c < C; ++c) result[c] = T(weight(c) / sum);
+}
