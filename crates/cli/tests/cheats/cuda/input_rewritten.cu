@@ -1,5 +1,5 @@
 // entry: 15
-// expect: fault
+// expect: suspect
 // says: input
 // Changes the input so that its answer is right for it.
 /* ksearch
