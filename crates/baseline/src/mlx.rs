@@ -1,6 +1,6 @@
 //! How MLX launches its kernels: template parameters, function constants, grids and arguments of its host code
-//! (ml-explore/mlx 846d1762: `scaled_dot_product_attention.cpp`, `softmax.cpp`; which instantiations exist, by the names in
-//! the wheel's own library, version 0.32.4). Knows shapes; must not know chips' times.
+//! (ml-explore/mlx 846d1762: `scaled_dot_product_attention.cpp`, `softmax.cpp`, `normalization.cpp`, `scan.cpp`; which
+//! instantiations exist, by the names in the wheel's own library, version 0.32.4). Knows shapes; must not know chips' times.
 
 use ksearch_task::{DType, Scope, Value};
 
@@ -13,19 +13,42 @@ pub enum Operation {
     Softmax,
     /// `mx.fast.rms_norm`.
     RmsNorm,
-    /// A scan.
+    /// `mx.cumsum` along the last axis.
     Scan,
 }
 
 impl Operation {
-    /// By the name of a task.
-    pub fn of_task(name: &str) -> Option<Self> {
+    /// By its name on the command line.
+    pub fn named(name: &str) -> Option<Self> {
         match name {
             "attention" => Some(Self::Attention),
             "softmax" => Some(Self::Softmax),
             "rms_norm" => Some(Self::RmsNorm),
             "scan" => Some(Self::Scan),
             _ => None,
+        }
+    }
+
+    /// The one that tasks of this family compute.
+    pub fn of_task(family: &str) -> Option<Self> {
+        [Self::Attention, Self::Softmax, Self::RmsNorm, Self::Scan].into_iter().find(|o| o.family() == family)
+    }
+
+    /// Family of tasks whose workloads it takes.
+    pub const fn family(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::Softmax => "softmax",
+            Self::RmsNorm => "gated_rms_norm",
+            Self::Scan => "prefix_sum",
+        }
+    }
+
+    /// The shipped task whose workloads are taken where none is named.
+    pub const fn task(self) -> &'static str {
+        match self {
+            Self::RmsNorm => "rms_norm",
+            other => other.family(),
         }
     }
 }
@@ -40,8 +63,10 @@ pub enum NoKernel {
     #[error("MLX has no kernel for {0}")]
     Shape(String),
     /// The wheel carries headers, and this kernel is not in one.
-    #[error("the mlx-metal wheel carries no source of MLX's {0} kernel, only its compiled form")]
-    NotInWheel(&'static str),
+    #[error(
+        "the mlx-metal wheel has MLX's {0} kernel in compiled form only (`{1}` is no header); set KSEARCH_MLX to a checkout of ml-explore/mlx, which has the source"
+    )]
+    NotInWheel(&'static str, &'static str),
 }
 
 /// An argument of a kernel.
@@ -108,8 +133,8 @@ pub fn launches(operation: Operation, workload: &dyn Scope, architecture: char) 
     match operation {
         Operation::Attention => attention(&sizes, architecture),
         Operation::Softmax => softmax(&sizes),
-        Operation::RmsNorm => Err(NoKernel::NotInWheel("rms_norm")),
-        Operation::Scan => Err(NoKernel::NotInWheel("selective scan")),
+        Operation::RmsNorm => rms_norm(&sizes),
+        Operation::Scan => scan(&sizes),
     }
 }
 
@@ -366,6 +391,73 @@ fn softmax(s: &Sizes<'_>) -> Result<Launches, NoKernel> {
     })
 }
 
+/// File of the RMS norm kernels, which are in no header.
+pub const RMS_NORM: &str = "mlx/backend/metal/kernels/rms_norm.metal";
+
+/// The RMS norm takes rows as softmax does, with as many reads a thread and the same longest row of one threadgroup.
+fn rms_norm(s: &Sizes<'_>) -> Result<Launches, NoKernel> {
+    let (rows, n, t, eps) = (s.int("R")?, s.int("C")?, s.dtype("T")?, s.real("eps")?);
+    if s.int("has_z")? != 0 {
+        return Err(NoKernel::Shape("a gated RMS norm".into()));
+    }
+    let looped = n > SOFTMAX_LOOPED;
+    let type_name = match t {
+        DType::F16 => "float16",
+        DType::BF16 => "bfloat16",
+        _ => "float32",
+    };
+    let needed = (n + SOFTMAX_READS - 1) / SOFTMAX_READS;
+    let threads = if looped { 1024 } else { (needed + 31) / 32 * 32 };
+    let mut arguments = buffers(&[(0, 0), (1, 1), (2, 2)]);
+    arguments.extend([(3, Argument::Bytes((eps as f32).to_le_bytes().to_vec())), (4, int(n)), (5, int(1))]);
+    let row = n as u64 * t.bytes() as u64;
+    Ok(Launches {
+        buffers: vec![rows as u64 * row, row, rows as u64 * row],
+        dtype: t,
+        dispatches: vec![Dispatch {
+            source: format!("#include \"{RMS_NORM}\"\n"),
+            kernel: format!("rms{}{type_name}", if looped { "_looped" } else { "" }),
+            constants: vec![(20, "true".into())],
+            arguments,
+            groups: [rows as u32, 1, 1],
+            threads: [threads as u32, 1, 1],
+        }],
+    })
+}
+
+/// Elements that a thread of the scan reads in a row.
+const SCAN_READS: i64 = 4;
+
+fn scan(s: &Sizes<'_>) -> Result<Launches, NoKernel> {
+    let (rows, n, t) = (s.int("R")?, s.int("C")?, s.dtype("T")?);
+    if t != DType::F32 {
+        return Err(NoKernel::Shape(format!("a prefix sum of {}", t.name())));
+    }
+    let simds = |n: i64| (n + SCAN_READS * 32 - 1) / (SCAN_READS * 32) * 32;
+    let threads = match n {
+        n if n <= SCAN_READS * 1024 => simds(n),
+        n if n <= SCAN_READS * 2048 => simds(n / 2),
+        _ => 1024,
+    };
+    let name = "contig_scan_inclusive_sum_float32_float32".to_owned();
+    let mut arguments = buffers(&[(0, 0), (1, 1)]);
+    arguments.push((2, size(n)));
+    let bytes = (rows * n) as u64 * t.bytes() as u64;
+    let template = format!("contiguous_scan, float, float, CumSum<float>, {SCAN_READS}, true, false");
+    Ok(Launches {
+        buffers: vec![bytes, bytes],
+        dtype: t,
+        dispatches: vec![Dispatch {
+            source: instantiate(&["utils.h", "scan.h"], &name, &template),
+            kernel: name,
+            constants: vec![],
+            arguments,
+            groups: [1, rows as u32, 1],
+            threads: [threads.min(1024) as u32, 1, 1],
+        }],
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,11 +499,37 @@ mod tests {
         assert_eq!(launches(Operation::Attention, &workload(1, 2000, 128), 'g').expect("launches").dispatches.len(), 1);
     }
 
+    fn rows(r: i64, c: i64, has_z: i64, t: DType) -> IndexMap<String, Value> {
+        let mut out: IndexMap<String, Value> =
+            [("R", r), ("C", c), ("has_z", has_z)].iter().map(|(k, v)| ((*k).to_owned(), Value::Int(*v))).collect();
+        out.insert("eps".into(), Value::Real(1e-5));
+        out.insert("T".into(), Value::Type(t));
+        out
+    }
+
+    #[test]
+    fn norms_and_scans_take_a_threadgroup_a_row() {
+        let norm = launches(Operation::RmsNorm, &rows(7, 1000, 0, DType::F16), 's').expect("launches");
+        let d = &norm.dispatches[0];
+        assert_eq!((d.kernel.as_str(), d.groups, d.threads), ("rmsfloat16", [7, 1, 1], [256, 1, 1]));
+        assert_eq!(norm.buffers, [14000, 2000, 14000]);
+        let long = launches(Operation::RmsNorm, &rows(7, 5000, 0, DType::F32), 's').expect("launches");
+        assert_eq!(long.dispatches[0].kernel, "rms_loopedfloat32");
+        let gated = launches(Operation::RmsNorm, &rows(7, 5000, 1, DType::F32), 's').unwrap_err();
+        assert!(gated.to_string().contains("gated"), "{gated}");
+        let threads = |c: i64| {
+            let l = launches(Operation::Scan, &rows(3, c, 0, DType::F32), 's').expect("launches");
+            assert_eq!(l.dispatches[0].groups, [1, 3, 1]);
+            l.dispatches[0].threads[0]
+        };
+        assert_eq!([1, 129, 4096, 4098, 8192, 9000].map(threads), [32, 64, 1024, 544, 1024, 1024]);
+        assert!(launches(Operation::Scan, &rows(3, 9, 0, DType::F16), 's').is_err());
+    }
+
     #[test]
     fn what_is_not_there_says_why() {
         let e = launches(Operation::Attention, &workload(64, 64, 50), 's').unwrap_err();
         assert!(e.to_string().contains("head dimension 50"));
-        assert!(launches(Operation::RmsNorm, &workload(1, 1, 1), 's').unwrap_err().to_string().contains("no source"));
         assert_eq!(launches(Operation::Softmax, &workload(1, 1, 1), 's').unwrap_err(), NoKernel::Symbol("R"));
     }
 }

@@ -19,6 +19,8 @@ pub struct Baseline {
     pub name: String,
     /// What the model says of it.
     pub estimate: Estimate,
+    /// What it did, by dispatch.
+    pub features: Vec<Features>,
 }
 
 /// Why there is none.
@@ -74,7 +76,11 @@ pub fn time(
 ) -> Result<Baseline, BaselineError> {
     let launches = mlx::launches(operation, workload, architecture(chip))?;
     let compiler = Compiler::shared()?;
-    let headers = wheel.headers()?;
+    let mut headers = wheel.headers()?;
+    if operation == Operation::RmsNorm {
+        let missing = NoKernel::NotInWheel("rms_norm", mlx::RMS_NORM);
+        headers.push(wheel.file(mlx::RMS_NORM).ok_or(missing)?);
+    }
     let mut memory = Memory::default();
     for (i, bytes) in launches.buffers.iter().enumerate() {
         let bytes = contents(launches.dtype, *bytes as usize);
@@ -90,7 +96,7 @@ pub fn time(
     let estimate = Model::shipped()?
         .estimate(chip, &features)
         .ok_or_else(|| NoKernel::Shape("an operation without dispatches".into()))?;
-    Ok(Baseline { name: format!("MLX {} {}", crate::wheel::VERSION, names.join(" + ")), estimate })
+    Ok(Baseline { name: format!("MLX {} {}", wheel.version(), names.join(" + ")), estimate, features })
 }
 
 fn dispatch(

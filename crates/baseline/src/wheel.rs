@@ -1,4 +1,5 @@
-//! Where MLX's kernel headers are: an unpacked `mlx-metal` wheel. Knows files and pip; must not know kernels.
+//! Where MLX's kernel headers are: an unpacked `mlx-metal` wheel, or a checkout of MLX, which has the kernels that are in no
+//! header too. Knows files and pip; must not know kernels.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +13,11 @@ const INCLUDE: &str = "mlx/include";
 /// Folder of the kernels inside that.
 const KERNELS: &str = "mlx/backend/metal/kernels";
 
-/// An unpacked wheel.
+/// An unpacked wheel, or a checkout.
 #[derive(Clone, Debug)]
 pub struct Wheel {
     root: PathBuf,
+    include: PathBuf,
 }
 
 /// Why there are no headers.
@@ -23,7 +25,7 @@ pub struct Wheel {
 pub enum WheelError {
     /// None found.
     #[error(
-        "no `mlx-metal` wheel: run `ksearch baseline install mlx`, or set KSEARCH_MLX to a folder that holds `mlx/include`"
+        "no `mlx-metal` wheel: run `ksearch baseline install mlx`, or set KSEARCH_MLX to a folder that holds `mlx/include`, or to a checkout of ml-explore/mlx"
     )]
     Missing,
     /// No place to keep it.
@@ -48,9 +50,21 @@ pub enum WheelError {
 }
 
 impl Wheel {
-    /// The wheel under `root`, if its headers are there.
+    /// The wheel or checkout under `root`, if its headers are there.
     pub fn at(root: &Path) -> Option<Self> {
-        root.join(INCLUDE).join(KERNELS).is_dir().then(|| Self { root: root.to_path_buf() })
+        let includes = [root.join(INCLUDE), root.to_path_buf()];
+        let include = includes.into_iter().find(|i| i.join(KERNELS).is_dir())?;
+        Some(Self { root: root.to_path_buf(), include })
+    }
+
+    /// What it is, as names of baselines have it.
+    pub fn version(&self) -> String {
+        if self.include == self.root { "(checkout)".to_owned() } else { VERSION.to_owned() }
+    }
+
+    /// The text of a file by the name that includes give it, if it is there.
+    pub fn file(&self, name: &str) -> Option<SourceFile> {
+        Some(SourceFile::new(name, std::fs::read_to_string(self.include.join(name)).ok()?))
     }
 
     /// The one that `KSEARCH_MLX` names, else the one in the cache.
@@ -90,7 +104,7 @@ impl Wheel {
 
     /// All kernel headers, named as their includes name them.
     pub fn headers(&self) -> Result<Vec<SourceFile>, WheelError> {
-        let include = self.root.join(INCLUDE);
+        let include = &self.include;
         let mut out = Vec::new();
         let mut folders = vec![include.join(KERNELS)];
         while let Some(folder) = folders.pop() {
@@ -100,7 +114,7 @@ impl Wheel {
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.extension().is_some_and(|e| e == "h") {
-                    let name = path.strip_prefix(&include).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+                    let name = path.strip_prefix(include).unwrap_or(&path).to_string_lossy().replace('\\', "/");
                     let text = std::fs::read_to_string(&path)
                         .map_err(|source| WheelError::Read { path: path.clone(), source })?;
                     out.push(SourceFile::new(name, text));
@@ -140,5 +154,14 @@ mod tests {
         let headers = Wheel::at(dir.path()).expect("a wheel").headers().expect("headers");
         assert_eq!(headers.len(), 1);
         assert_eq!(headers[0].name, "mlx/backend/metal/kernels/steel/defines.h");
+        // A checkout has the same folders without the wheel's own above them, and more files.
+        let source = tempfile::tempdir().expect("a folder");
+        let kernels = source.path().join(KERNELS);
+        std::fs::create_dir_all(&kernels).expect("a folder");
+        std::fs::write(kernels.join("norm.metal"), "kernel").expect("a file");
+        let checkout = Wheel::at(source.path()).expect("a checkout");
+        assert_eq!(checkout.file("mlx/backend/metal/kernels/norm.metal").expect("a file").text, "kernel");
+        assert!(checkout.file("mlx/backend/metal/kernels/other.metal").is_none());
+        assert_eq!(checkout.version(), "(checkout)");
     }
 }

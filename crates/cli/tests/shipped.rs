@@ -24,4 +24,4 @@ macro_rules! naive {
     ($($task:ident)*) => { $(#[test] fn $task() { naive_passes(stringify!($task)); })* };
 }
 
-naive!(attention conv1d_silu gated_rms_norm scan_step selective_scan softmax ssd);
+naive!(attention conv1d_silu gated_rms_norm prefix_sum scan_step selective_scan softmax ssd);

@@ -14,6 +14,7 @@ use ksearch_simt::{Counters, Fault, FaultKind, InstrClass, Launch, LaunchError, 
 use ksearch_task::candidate::{Resolved, ResolvedDispatch};
 use ksearch_task::{Candidate, Figure, Language, Value};
 
+use self::sample::Sampling;
 use crate::id::TargetId;
 use crate::profile::Profile;
 use crate::target::{BuildInfo, Failure, Purpose, RunReport, Runnable, Slots, Target, TargetFacts};
@@ -30,6 +31,7 @@ pub struct SimTarget {
     compiler: Arc<Compiler>,
     facts: TargetFacts,
     budget: u64,
+    sampling: Sampling,
 }
 
 impl SimTarget {
@@ -55,7 +57,24 @@ impl SimTarget {
             compiler,
             facts,
             budget: INSTRUCTION_BUDGET,
+            sampling: Sampling::EXACT,
         })
+    }
+
+    /// The same, but measuring runs take a sample of large launches: enough for a time, while outputs stay incomplete.
+    #[must_use]
+    pub fn sampled(self, sampling: Sampling) -> Self {
+        Self { sampling, ..self }
+    }
+
+    /// What the timing model needs of each dispatch of a candidate, from one measuring run over `slots`.
+    pub fn features(
+        &self,
+        candidate: &Candidate,
+        resolved: &Resolved,
+        slots: &mut Slots,
+    ) -> Result<Vec<Features>, Failure> {
+        Ok(self.runnable(candidate, resolved)?.launch(slots, Purpose::Measure)?.features)
     }
 
     /// Limits of a launch on this chip.
@@ -86,6 +105,12 @@ impl Target for SimTarget {
     }
 
     fn build(&self, candidate: &Candidate, resolved: &Resolved) -> Result<Box<dyn Runnable>, Failure> {
+        Ok(Box::new(self.runnable(candidate, resolved)?))
+    }
+}
+
+impl SimTarget {
+    fn runnable(&self, candidate: &Candidate, resolved: &Resolved) -> Result<SimRunnable, Failure> {
         let sources = Sources::new(candidate, resolved);
         let mut info = BuildInfo::default();
         let mut built = IndexMap::new();
@@ -107,7 +132,7 @@ impl Target for SimTarget {
                 }
             }
         }
-        Ok(Box::new(SimRunnable {
+        Ok(SimRunnable {
             chip: Arc::clone(&self.chip),
             compiler: Arc::clone(&self.compiler),
             sources,
@@ -122,7 +147,8 @@ impl Target for SimTarget {
                 max_group_instructions: SIMDGROUP_BUDGET,
                 host_threads: 0,
             },
-        }))
+            sampling: self.sampling,
+        })
     }
 }
 
@@ -223,14 +249,19 @@ struct SimRunnable {
     faithful: IndexMap<Constants, Unit>,
     info: BuildInfo,
     limits: Limits,
+    sampling: Sampling,
 }
 
-impl Runnable for SimRunnable {
-    fn info(&self) -> &BuildInfo {
-        &self.info
-    }
+/// What the machine gave for all dispatches.
+#[derive(Default)]
+struct Launched {
+    kernels: Vec<String>,
+    features: Vec<Features>,
+    counters: Option<Counters>,
+}
 
-    fn run(&mut self, slots: &mut Slots, purpose: Purpose) -> Result<RunReport, Failure> {
+impl SimRunnable {
+    fn launch(&mut self, slots: &mut Slots, purpose: Purpose) -> Result<Launched, Failure> {
         let mode = match purpose {
             Purpose::Check => Mode::Sanitize,
             Purpose::Measure => Mode::Profile,
@@ -244,9 +275,7 @@ impl Runnable for SimRunnable {
             }
         }
         let mut memory = bind::DeviceMemory::new(slots, &self.resolved);
-        let mut launched = Vec::new();
-        let mut features = Vec::new();
-        let mut total: Option<Counters> = None;
+        let mut out = Launched::default();
         let result = (|| {
             for dispatch in &self.resolved.dispatches {
                 let key = constants(&dispatch.constants);
@@ -260,21 +289,23 @@ impl Runnable for SimRunnable {
                 let limits =
                     Limits { max_group_instructions: SIMDGROUP_BUDGET * simdgroups.max(1), ..self.limits.clone() };
                 for _ in 0..dispatch.repeat {
-                    let outcome = unit
-                        .program
-                        .run(&dispatch.kernel, &launch, &mut memory.memory, &limits, mode)
-                        .map_err(|e| run_error(e, &unit.module, dispatch))?;
+                    let (program, kernel, held) = (&unit.program, &dispatch.kernel, &mut memory.memory);
+                    let outcome = match mode {
+                        Mode::Profile => sample::profile(program, kernel, &launch, held, &limits, self.sampling),
+                        _ => program.run(kernel, &launch, held, &limits, mode),
+                    };
+                    let outcome = outcome.map_err(|e| run_error(e, &unit.module, dispatch))?;
                     if let Some(fault) = outcome.faults.first() {
                         return Err(fault_failure(fault));
                     }
-                    launched.push(dispatch.kernel.clone());
+                    out.kernels.push(dispatch.kernel.clone());
                     if purpose == Purpose::Measure {
-                        merge(&mut total, &outcome.counters);
+                        merge(&mut out.counters, &outcome.counters);
                         let sizes = memory.memory.buffers.iter().map(|b| b.bytes.len() as u64).collect();
                         let threads = dispatch.threadgroup.iter().product();
                         let dispatched =
                             Dispatched::new(&dispatch.kernel, outcome, launch.group_count(), threads, sizes);
-                        features.extend(dispatched.as_ref().map(Features::new));
+                        out.features.extend(dispatched.as_ref().map(Features::new));
                     }
                 }
             }
@@ -282,12 +313,23 @@ impl Runnable for SimRunnable {
         })();
         memory.give_back(slots);
         result?;
+        Ok(out)
+    }
+}
+
+impl Runnable for SimRunnable {
+    fn info(&self) -> &BuildInfo {
+        &self.info
+    }
+
+    fn run(&mut self, slots: &mut Slots, purpose: Purpose) -> Result<RunReport, Failure> {
+        let out = self.launch(slots, purpose)?;
         let model = Model::shipped().map_err(|e| Failure::Infrastructure(e.to_string()))?;
-        let profile = match (model.estimate(&self.chip, &features), total) {
+        let profile = match (model.estimate(&self.chip, &out.features), out.counters) {
             (Some(estimate), Some(counters)) => Some(profile(&self.chip, &estimate, &counters)),
             _ => None,
         };
-        Ok(RunReport { profile, launched, findings: Vec::new() })
+        Ok(RunReport { profile, launched: out.kernels, findings: Vec::new() })
     }
 }
 

@@ -9,9 +9,12 @@ use crate::spec::Task;
 /// Embedded files, by path in the repository.
 const FILES: &[(&str, &str)] = &[
     ("tasks/attention.toml", include_str!("../../../tasks/attention.toml")),
+    ("tasks/attention_decode.toml", include_str!("../../../tasks/attention_decode.toml")),
     ("tasks/attention_long.toml", include_str!("../../../tasks/attention_long.toml")),
     ("tasks/conv1d_silu.toml", include_str!("../../../tasks/conv1d_silu.toml")),
     ("tasks/gated_rms_norm.toml", include_str!("../../../tasks/gated_rms_norm.toml")),
+    ("tasks/prefix_sum.toml", include_str!("../../../tasks/prefix_sum.toml")),
+    ("tasks/rms_norm.toml", include_str!("../../../tasks/rms_norm.toml")),
     ("tasks/scan_step.toml", include_str!("../../../tasks/scan_step.toml")),
     ("tasks/selective_scan.toml", include_str!("../../../tasks/selective_scan.toml")),
     ("tasks/softmax.toml", include_str!("../../../tasks/softmax.toml")),
@@ -21,6 +24,7 @@ const FILES: &[(&str, &str)] = &[
     ("kernels/attention/naive.cu", include_str!("../../../kernels/attention/naive.cu")),
     ("kernels/conv1d_silu/naive.metal", include_str!("../../../kernels/conv1d_silu/naive.metal")),
     ("kernels/gated_rms_norm/naive.metal", include_str!("../../../kernels/gated_rms_norm/naive.metal")),
+    ("kernels/prefix_sum/naive.metal", include_str!("../../../kernels/prefix_sum/naive.metal")),
     ("kernels/scan_step/naive.metal", include_str!("../../../kernels/scan_step/naive.metal")),
     ("kernels/selective_scan/naive.metal", include_str!("../../../kernels/selective_scan/naive.metal")),
     ("kernels/selective_scan/naive.cpp", include_str!("../../../kernels/selective_scan/naive.cpp")),
@@ -30,6 +34,7 @@ const FILES: &[(&str, &str)] = &[
     ("kernels/ssd/naive.metal", include_str!("../../../kernels/ssd/naive.metal")),
     ("kernels/conv1d_silu/reference.cpp", include_str!("../../../kernels/conv1d_silu/reference.cpp")),
     ("kernels/gated_rms_norm/reference.cpp", include_str!("../../../kernels/gated_rms_norm/reference.cpp")),
+    ("kernels/prefix_sum/reference.cpp", include_str!("../../../kernels/prefix_sum/reference.cpp")),
     ("kernels/scan_step/reference.cpp", include_str!("../../../kernels/scan_step/reference.cpp")),
     ("kernels/ssd/reference.cpp", include_str!("../../../kernels/ssd/reference.cpp")),
 ];
@@ -97,9 +102,12 @@ mod tests {
     fn every_file_loads() {
         let names = [
             "attention",
+            "attention_decode",
             "attention_long",
             "conv1d_silu",
             "gated_rms_norm",
+            "prefix_sum",
+            "rms_norm",
             "scan_step",
             "selective_scan",
             "softmax",

@@ -7,12 +7,12 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use comfy_table::{Table, presets};
 use indexmap::IndexMap;
-use ksearch_apple::Chip;
-use ksearch_baseline::mlx::launches;
+use ksearch_apple::model::{ModelFile, Robustness, compare};
+use ksearch_apple::{Chip, Estimate, Model};
 use ksearch_baseline::{Baseline, BaselineError, Operation, Wheel, WheelError, time};
 use ksearch_device::Target;
+use ksearch_device::sim::SimTarget;
 use ksearch_device::sim::sample::Sampling;
-use ksearch_task::expr::Empty;
 use ksearch_task::spec::{Env, Purpose};
 use ksearch_task::{Candidate, Expr, Figure, FigureKind, Set, Task, Tensor, Workload};
 use serde_json::json;
@@ -71,18 +71,18 @@ pub struct MlxArgs {
 struct Rival {
     candidate: Candidate,
     task: Arc<Task>,
-    target: Arc<dyn Target>,
+    target: SimTarget,
+    model: ModelFile,
 }
 
 impl Rival {
-    fn load(file: &Path, task: &Arc<Task>, target: &str, global: &Global) -> Result<Self> {
-        let target = context::target(global, target)?;
-        Ok(Self { candidate: Candidate::load(file)?, task: Arc::clone(task), target })
+    fn load(file: &Path, task: &Arc<Task>, chip: &Chip, sampling: Sampling) -> Result<Self> {
+        let target = SimTarget::new(chip.clone()).map_err(|e| anyhow!(e.to_string()))?.sampled(sampling);
+        Ok(Self { candidate: Candidate::load(file)?, task: Arc::clone(task), target, model: ModelFile::embedded()? })
     }
 
-    /// Its time; right or wrong is for `ksearch eval` to say.
-    fn time(&self, label: &str, env: &Env) -> Result<Figure> {
-        let failed = |f: ksearch_device::Failure| anyhow!("{label}: {f}");
+    /// How it stands against the library on a workload; right or wrong is for `ksearch eval` to say.
+    fn against(&self, label: &str, env: &Env, library: &Baseline) -> Result<(Figure, Robustness)> {
         let resolved = self.candidate.resolve(&self.task, env)?;
         let workload = Workload {
             label: label.to_owned(),
@@ -98,9 +98,13 @@ impl Rival {
             shape: info.shape.clone(),
             bytes: vec![0; info.bytes()],
         });
-        let mut built = self.target.build(&self.candidate, &resolved).map_err(failed)?;
-        let report = built.run(&mut slots, ksearch_device::Purpose::Measure).map_err(failed)?;
-        Ok(report.profile.context("the target gave no time")?.time)
+        let features = self
+            .target
+            .features(&self.candidate, &resolved, &mut slots)
+            .map_err(|f: ksearch_device::Failure| anyhow!("{label}: {f}"))?;
+        let chip = self.target.chip();
+        let estimate = Model::shipped()?.estimate(chip, &features).context("nothing was launched")?;
+        Ok((figure(&estimate, chip), compare(chip, &self.model, &features, &library.features)))
     }
 }
 
@@ -127,15 +131,10 @@ pub fn run(command: &BaselineCommand, global: &Global, printer: Printer) -> Resu
 
 fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     let (_, chip) = context::sim(global, &args.target.target)?;
-    let operation = Operation::of_task(&args.operation).context("no such operation")?;
-    if let (Operation::RmsNorm | Operation::Scan, Err(why)) = (operation, launches(operation, &Empty, 'g')) {
-        printer.line(format!("no baseline: {why}"))?;
-        printer.object(&json!({ "operation": args.operation, "target": args.target.target, "workloads": [], "why": why.to_string() }))?;
-        return Ok(Outcome::No);
-    }
-    let task = context::task(args.task.as_deref().unwrap_or(&args.operation))?;
-    if task.family != args.operation {
-        bail!("--task {}: that is a task of {}, not of {}", task.name, task.family, args.operation);
+    let operation = Operation::named(&args.operation).context("no such operation")?;
+    let task = context::task(args.task.as_deref().unwrap_or_else(|| operation.task()))?;
+    if task.family != operation.family() {
+        bail!("--task {}: that is a task of {}, not of {}", task.name, task.family, operation.family());
     }
     let workloads: Vec<(String, Env)> = if args.set.is_empty() {
         let chosen = |w: &&Workload| w.purpose.times() && (args.task.is_some() || w.set == Set::Search);
@@ -147,12 +146,12 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
         }
         vec![(args.set.join(" "), task.env(&given)?)]
     };
-    let rival = args.against.as_deref().map(|f| Rival::load(f, &task, &args.target.target, global)).transpose()?;
-    let wheel = Wheel::find()?;
     let sampling = if args.exact { Sampling::EXACT } else { Sampling::QUICK };
+    let rival = args.against.as_deref().map(|f| Rival::load(f, &task, &chip, sampling)).transpose()?;
+    let wheel = Wheel::find()?;
     let mut table = Table::new();
-    let mut ratios = Vec::new();
-    let compared = if rival.is_some() { &["against", "faster by"][..] } else { &[] };
+    let (mut ratios, mut wins) = (Vec::new(), 0);
+    let compared = if rival.is_some() { &["against", "faster by", "nine in ten", "wins in"][..] } else { &[] };
     table.load_style(presets::NOTHING).set_header(
         [&["workload", "time"], compared, &["GFLOP/s", "of peak", "bounded by", "sampled", "kernel"]].concat(),
     );
@@ -161,15 +160,21 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     for (label, env) in &workloads {
         match time(&wheel, operation, env, &chip, sampling) {
             Ok(b) => {
-                let figure = figure(&b, &chip);
+                let figure = figure(&b.estimate, &chip);
                 let flops = task.work(env)?.flops;
                 let rate = flops / b.estimate.seconds / 1e9;
                 let mut row = vec![label.clone(), show_figure(&figure)];
-                let against = rival.as_ref().map(|r| r.time(label, env)).transpose()?;
-                let ratio = against.as_ref().map(|t| figure.value / t.value);
-                if let (Some(t), Some(r)) = (&against, ratio) {
-                    row.extend([context::show_figure(t), format!("{r:.3}x")]);
-                    ratios.push(r);
+                let against = rival.as_ref().map(|r| r.against(label, env, &b)).transpose()?;
+                if let Some((t, r)) = &against {
+                    let verdict = if r.wins() { "" } else { " (no win)" };
+                    row.extend([
+                        context::show_figure(t),
+                        format!("{:.3}x{verdict}", r.ratio),
+                        format!("{:.2} to {:.2}", r.interval.0, r.interval.1),
+                        format!("{:.0}%", r.share * 100.0),
+                    ]);
+                    ratios.push(r.ratio);
+                    wins += usize::from(r.wins());
                 }
                 row.extend([
                     format!("{rate:.0}"),
@@ -183,7 +188,11 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
                 objects.push(json!({
                     "label": label, "name": b.name, "time": figure, "gflops": rate, "bottleneck": b.estimate.bottleneck,
                     "terms_us": terms, "sampled": b.estimate.sampled, "simple_us": b.estimate.simple * 1e6,
-                    "occupancy": b.estimate.occupancy.fraction, "against": against, "ratio": ratio,
+                    "occupancy": b.estimate.occupancy.fraction, "against": against.as_ref().map(|a| &a.0),
+                    "ratio": against.as_ref().map(|a| a.1.ratio),
+                    "robustness": against.as_ref().map(|(_, r)| json!({
+                        "interval": [r.interval.0, r.interval.1], "share": r.share, "simple_ratio": r.simple, "wins": r.wins(),
+                    })),
                 }));
             }
             Err(e) => {
@@ -198,7 +207,8 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
         (!ratios.is_empty()).then(|| (ratios.iter().map(|r: &f64| r.ln()).sum::<f64>() / ratios.len() as f64).exp());
     if let (Some(mean), Some(file)) = (mean, &args.against) {
         printer.line(format!(
-            "\n{} is {mean:.3}x as fast (geometric mean over {} workloads, simulated on {})",
+            "\n{} is {mean:.3}x as fast (geometric mean over {} workloads, simulated on {}); it wins beyond doubt on {wins}: \
+             nine in ten draws of the model's parameters and its simple estimate agree",
             file.display(),
             ratios.len(),
             chip.name
@@ -210,10 +220,10 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
     Ok(if all { Outcome::Success } else { Outcome::No })
 }
 
-fn figure(b: &Baseline, chip: &Chip) -> Figure {
+fn figure(e: &Estimate, chip: &Chip) -> Figure {
     let us = |s: f64| s * 1e6;
-    let (low, high) = b.estimate.interval;
-    Figure { ci: Some([us(low), us(high)]), ..Figure::simulated_us(us(b.estimate.seconds), chip.name.clone()) }
+    let (low, high) = e.interval;
+    Figure { ci: Some([us(low), us(high)]), ..Figure::simulated_us(us(e.seconds), chip.name.clone()) }
 }
 
 /// MLX's time over the timed search workloads of a task, weighted as a verdict's time is; or why there is none.

@@ -94,6 +94,9 @@ pub struct FitArgs {
     pub seed: u64,
 }
 
+/// A quarter of what one verdict takes: a set has hundreds of programs, and what is counted per simdgroup settles early.
+const LIGHT: Sampling = Sampling { instructions: 3_000_000, groups: 1024 };
+
 /// Everything a command needs.
 struct Ground {
     chip: Chip,
@@ -132,7 +135,7 @@ fn ground(args: &TruthArgs, global: &Global, printer: Printer) -> Result<Ground>
     };
     let file = ModelFile::parse(&text)?;
     let cache = args.cache.clone().or_else(|| ksearch_msl::cache_dir().map(|d| d.join("counters")));
-    let sampling = if args.exact { Sampling::EXACT } else { Sampling::QUICK };
+    let sampling = if args.exact { Sampling::EXACT } else { LIGHT };
     let simulator = Simulator::new(cache, sampling)?;
     let bar = if printer.progress() { ProgressBar::new(set.rows.len() as u64) } else { ProgressBar::hidden() };
     let (samples, failed) = samples(&set, &simulator, &mut |done, _| bar.set_position(done as u64));

@@ -157,7 +157,7 @@ impl<'a> Features<'a> {
     fn one_pass(&self, b: &mut RecipeBuilder, facts: &Facts) -> Result<Dispatch, PlanError> {
         let matrix = self.family == Family::Matrix;
         if self.has(catalogue::SPLIT_KEYS) {
-            b.tunable("SPLITS", &[2, 4, 8, 16], 4);
+            b.tunable("SPLITS", &[2, 4, 8, 16, 32], 4);
         }
         if self.has(catalogue::SIMD_ROWS) || self.has(catalogue::TILE_KV) || matrix {
             let most = i64::from(facts.chip.max_threads / 32).min(8);
