@@ -20,7 +20,7 @@ use crate::load::{Row, TruthSet};
 use crate::score::Point;
 
 /// Grows when counters get a new meaning, so that old files are not taken for new ones.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 /// Elements after which the contents of a buffer repeat.
 const PATTERN: usize = 1 << 18;
 

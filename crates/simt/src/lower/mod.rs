@@ -20,6 +20,7 @@ mod passes;
 mod print;
 mod roots;
 pub mod sir;
+mod widen;
 
 pub use build::{CONSTANTS_BASE, TAG_PRIVATE, TAG_THREADGROUP};
 pub use linear::Lowered;
@@ -43,6 +44,8 @@ pub fn lower(m: &Module, symbol: &str) -> Result<Lowered, LowerError> {
     loops::hoist_invariants(&mut f, &cfg);
     passes::common_subexpressions(&mut f);
     loops::split_critical_edges(&mut f);
+    widen::join_loads(&mut f);
+    passes::dead_code(&mut f);
     loops::close(&mut f)?;
     loops::split_critical_edges(&mut f);
     passes::dead_code(&mut f);
