@@ -6,6 +6,7 @@ fn main() {
     let [_, file, symbol] = a.as_slice() else { panic!("usage: lower FILE.ll SYMBOL") };
     let text = std::fs::read_to_string(file).expect("readable file");
     let m = ksearch_simt::reader::read(&text).expect("LLVM IR");
-    let l = ksearch_simt::lower::lower(&m, symbol).expect("a kernel that can be lowered");
+    let l = ksearch_simt::lower::lower(&m, symbol, ksearch_simt::lower::Loads::AsWritten)
+        .expect("a kernel that can be lowered");
     println!("{l}");
 }

@@ -65,3 +65,49 @@ fn a_sample_runs_the_chosen_groups_alone() {
     // A group that does not exist is not run.
     assert_eq!(saxpy(4, Some(vec![2, 9])).groups_run, 1);
 }
+
+/// y[i] = x[4i + 2] - 2 x[4i] + 3 x[4i + 1] - 5 x[4i + 7]: three neighbours, in no order, and one that is apart.
+const NEIGHBOURS: &str = r"
+declare spir_func i32 @__ks_sr(i32)
+define spir_kernel void @neighbours(ptr addrspace(1) readonly align 4 %x, ptr addrspace(1) align 4 %y) {
+  %i = tail call spir_func i32 @__ks_sr(i32 19)
+  %w = zext i32 %i to i64
+  %s = shl nuw nsw i64 %w, 2
+  %p0 = getelementptr inbounds float, ptr addrspace(1) %x, i64 %s
+  %p2 = getelementptr inbounds i8, ptr addrspace(1) %p0, i64 8
+  %a = load float, ptr addrspace(1) %p2, align 4
+  %b = load float, ptr addrspace(1) %p0, align 4
+  %p7 = getelementptr inbounds i8, ptr addrspace(1) %p0, i64 28
+  %d = load float, ptr addrspace(1) %p7, align 4
+  %p1 = getelementptr inbounds i8, ptr addrspace(1) %p0, i64 4
+  %c = load float, ptr addrspace(1) %p1, align 4
+  %b2 = fmul float %b, -2.0
+  %c3 = fmul float %c, 3.0
+  %d5 = fmul float %d, -5.0
+  %t = fadd float %a, %b2
+  %u = fadd float %t, %c3
+  %v = fadd float %u, %d5
+  %q = getelementptr inbounds float, ptr addrspace(1) %y, i64 %w
+  store float %v, ptr addrspace(1) %q, align 4
+  ret void
+}
+";
+
+#[test]
+fn joined_loads_count_once_and_bring_the_same_values() {
+    let x: Vec<f32> = (0..64 * 4 + 8u16).map(|i| f32::from(i * i % 97)).collect();
+    let counted = |mode| {
+        let mut t = run(NEIGHBOURS, "neighbours").buffer("x", &x).buffer("y", &[0f32; 64]);
+        let ran = t.launch([1, 1, 1], [64, 1, 1], mode);
+        ran.clean();
+        for (i, y) in common::floats(t.bytes_of(1)).iter().enumerate() {
+            let at = |k: usize| x[4 * i + k];
+            assert_eq!(*y, at(2) - 2.0 * at(0) + 3.0 * at(1) - 5.0 * at(7), "{mode:?} {i}");
+        }
+        ran.0.counters.instructions[InstrClass::LoadDevice as usize]
+    };
+    // Two simdgroups: the three neighbours are one load, and the fourth is another.
+    assert_eq!(counted(Mode::Profile), 2 * 2);
+    assert_eq!(counted(Mode::Fast), 2 * 4);
+    assert_eq!(counted(Mode::Sanitize), 2 * 4);
+}

@@ -139,7 +139,8 @@ fn guess(entrants: &[Entrant]) -> Result<Arc<Task>> {
         })
     };
     let mut found: Vec<Task> = builtin::task_names().into_iter().filter_map(|n| builtin::task(n).ok()).collect();
-    found.retain(fits);
+    // An extension has the same symbols as the task it extends, and other workloads.
+    found.retain(|t| t.name == t.family && fits(t));
     match found.len() {
         1 => found.pop().map(Arc::new).context("no task"),
         0 => bail!("no shipped task has the symbols that these recipes use; name one with --task"),

@@ -113,7 +113,6 @@ impl SimTarget {
         };
         let limits = self.limits(&launch);
         let refuse = |e| run_error(e, &unit.module, dispatch);
-        let lowered = unit.program.lowered(&dispatch.kernel).map_err(refuse)?;
         let traced = match what {
             Inspect::Values { line, group, simdgroup, most } => {
                 let [x, y, _] = launch.groups.map(u64::from);
@@ -132,7 +131,9 @@ impl SimTarget {
         };
         let Outcome { counters, faults, detail, .. } = outcome;
         let lines = match (&detail, what) {
-            (Some(detail), Inspect::Lines) => ksearch_simt::by_line(lowered, detail),
+            (Some(detail), Inspect::Lines) => {
+                ksearch_simt::by_line(unit.program.counted(&dispatch.kernel).map_err(refuse)?, detail)
+            }
             _ => Vec::new(),
         };
         let threads: u32 = launch.threads.iter().product();

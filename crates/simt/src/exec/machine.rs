@@ -9,7 +9,7 @@ use super::job::{Job, Ran};
 use crate::launch::{ArgValue, BlockRuns, Detail, GroupWork, Launch, Limits, Memory, Mode, Outcome, WORK_BINS};
 use crate::lower::linear::{LInst, LOp};
 use crate::lower::sir::{Class, Op};
-use crate::lower::{self, LowerError, Lowered};
+use crate::lower::{self, Loads, LowerError, Lowered};
 use crate::observe::footprint::footprint;
 use crate::observe::values::{Values, Watch};
 use crate::observe::{Nothing, Profile, Sanitize};
@@ -81,6 +81,7 @@ struct Entry {
     symbol: String,
     max_threads: Option<u32>,
     lowered: OnceLock<Result<Lowered, LowerError>>,
+    counted: OnceLock<Result<Lowered, LowerError>>,
 }
 
 /// A loaded module: kernels are lowered when they are first used.
@@ -102,6 +103,7 @@ impl Program {
                 symbol: e.symbol.clone(),
                 max_threads: e.max_threads,
                 lowered: OnceLock::new(),
+                counted: OnceLock::new(),
             })
             .collect();
         Ok(p)
@@ -116,6 +118,7 @@ impl Program {
                 symbol: s.to_owned(),
                 max_threads: None,
                 lowered: OnceLock::new(),
+                counted: OnceLock::new(),
             })
             .collect();
         Ok(Self { ir: reader::read(ir)?, entries, isa: Isa::detect() })
@@ -140,10 +143,19 @@ impl Program {
         self.entries.iter().find(|e| e.name == name).ok_or_else(|| RunError::NoEntry(name.to_owned()))
     }
 
-    /// The lowered kernel.
+    /// The lowered kernel, its loads as they are written.
     pub fn lowered(&self, name: &str) -> Result<&Lowered, RunError> {
         let e = self.entry(name)?;
-        match e.lowered.get_or_init(|| lower::lower(&self.ir, &e.symbol)) {
+        match e.lowered.get_or_init(|| lower::lower(&self.ir, &e.symbol, Loads::AsWritten)) {
+            Ok(l) => Ok(l),
+            Err(e) => Err(e.clone().into()),
+        }
+    }
+
+    /// The kernel as [`Mode::Profile`] runs it, with loads of neighbouring elements joined: what its counts refer to.
+    pub fn counted(&self, name: &str) -> Result<&Lowered, RunError> {
+        let e = self.entry(name)?;
+        match e.counted.get_or_init(|| lower::lower(&self.ir, &e.symbol, Loads::Joined)) {
             Ok(l) => Ok(l),
             Err(e) => Err(e.clone().into()),
         }
@@ -159,7 +171,7 @@ impl Program {
         mode: Mode,
     ) -> Result<Outcome, RunError> {
         let entry = self.entry(name)?;
-        let lowered = self.lowered(name)?;
+        let lowered = if mode == Mode::Profile { self.counted(name)? } else { self.lowered(name)? };
         let function = self.ir.function(&entry.symbol).ok_or_else(|| RunError::NoEntry(entry.symbol.clone()))?;
         let dynamic = check(entry, function, lowered, launch, memory, limits)?;
         let mut job = Job::new(lowered, function, launch, memory, dynamic)?;

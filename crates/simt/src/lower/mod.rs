@@ -29,8 +29,17 @@ use crate::reader::ir::Module;
 
 use ksearch_msl::SourcePos;
 
+/// What becomes of loads of neighbouring elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loads {
+    /// Each stays where and what it is: for finding faults.
+    AsWritten,
+    /// They become vector loads, as compilers for GPUs make them: for counting.
+    Joined,
+}
+
 /// Lowers the kernel whose IR function is `symbol`.
-pub fn lower(m: &Module, symbol: &str) -> Result<Lowered, LowerError> {
+pub fn lower(m: &Module, symbol: &str, loads: Loads) -> Result<Lowered, LowerError> {
     let mut f = build::build(m, symbol)?;
     passes::remove_unreachable(&mut f);
     passes::merge_blocks(&mut f);
@@ -44,8 +53,10 @@ pub fn lower(m: &Module, symbol: &str) -> Result<Lowered, LowerError> {
     loops::hoist_invariants(&mut f, &cfg);
     passes::common_subexpressions(&mut f);
     loops::split_critical_edges(&mut f);
-    widen::join_loads(&mut f);
-    passes::dead_code(&mut f);
+    if loads == Loads::Joined {
+        widen::join_loads(&mut f);
+        passes::dead_code(&mut f);
+    }
     loops::close(&mut f)?;
     loops::split_critical_edges(&mut f);
     passes::dead_code(&mut f);
