@@ -5,6 +5,7 @@
 //! part of this program: its files are read where the user has them.
 
 pub mod library;
+mod lines;
 pub mod mlx;
 pub mod peer;
 pub mod run;

@@ -1,18 +1,19 @@
 //! Library kernels on real hardware, each in a Python process of the user's: `PyTorch`'s attention backends, `mamba_ssm`'s
 //! selective scan. Must not know how figures are compared or shown.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use ksearch_task::Value;
 use ksearch_task::spec::Env;
 use serde_json::{Map, Value as Json, json};
 
+use crate::lines::{self, Lines};
+
 /// The process' program.
 const SCRIPT: &str = include_str!("../python/library.py");
 
-/// Library kernels known for a task, the one to be held against first.
+/// Library kernels known for a task.
 pub fn known(task: &str) -> &'static [&'static str] {
     match task {
         "attention" => &["torch-flash", "torch-cudnn", "torch-efficient"],
@@ -22,57 +23,38 @@ pub fn known(task: &str) -> &'static [&'static str] {
 }
 
 /// The process failed after it had begun.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("library kernel `{name}`: {why}")]
 pub struct LibraryError {
     /// Which.
     pub name: String,
     /// Why.
-    pub why: String,
+    pub why: std::io::Error,
 }
 
 /// A library kernel that is ready to be called on one workload. Dropping it ends the process.
+#[derive(Debug)]
 pub struct Library {
     name: String,
     versions: Vec<(String, String)>,
-    process: Child,
-    requests: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    process: Lines,
 }
 
 impl Library {
     /// Starts `name` on the workload whose values are `env`, with the interpreter `python`. The inner error is the
     /// library's own reason why it cannot run here, which nobody should hide.
     pub fn start(name: &str, env: &Env, python: &Path) -> Result<Result<Self, String>, LibraryError> {
-        let failed = |why: String| LibraryError { name: name.to_owned(), why };
-        let spawned = Command::new(python)
-            .args(["-c", SCRIPT, name, &workload(env).to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut process = match spawned {
+        let started = Lines::start(Command::new(python).args(["-c", SCRIPT, name, &workload(env).to_string()]));
+        let mut process = match started {
             Ok(process) => process,
             Err(e) => return Ok(Err(format!("{} cannot be started: {e}", python.display()))),
         };
-        let (Some(requests), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err(failed("the process has no pipes".into()));
-        };
-        let mut library = Self {
-            name: name.to_owned(),
-            versions: Vec::new(),
-            process,
-            requests: Some(requests),
-            answers: BufReader::new(answers),
-        };
-        let ready = library.answer()?;
+        let ready = process.hear().map_err(|why| LibraryError { name: name.to_owned(), why })?;
         if ready.get("ready").and_then(Json::as_bool) != Some(true) {
             let reason = ready.get("reason").and_then(Json::as_str).unwrap_or("it gave no reason");
             return Ok(Err(reason.to_owned()));
         }
-        let versions = ready.get("versions").and_then(Json::as_object).into_iter().flatten();
-        library.versions = versions.map(|(k, v)| (k.clone(), v.as_str().unwrap_or("unknown").to_owned())).collect();
-        Ok(Ok(library))
+        Ok(Ok(Self { name: name.to_owned(), versions: lines::texts(ready.get("versions")), process }))
     }
 
     /// What it runs on and with.
@@ -82,36 +64,14 @@ impl Library {
 
     /// Microseconds of further calls, each after the cache was overwritten.
     pub fn time(&mut self, calls: u32) -> Result<Vec<f64>, LibraryError> {
-        let failed = |why: String| LibraryError { name: self.name.clone(), why };
-        let request = format!("{}\n", json!({ "calls": calls }));
-        let sent = self.requests.as_mut().map(|r| r.write_all(request.as_bytes()).and_then(|()| r.flush()));
-        sent.unwrap_or(Ok(())).map_err(|e| failed(format!("it does not listen: {e}")))?;
-        let answer = self.answer()?;
-        let times: Option<Vec<f64>> =
-            answer.get("us").and_then(Json::as_array).map(|t| t.iter().filter_map(Json::as_f64).collect());
-        times.filter(|t| t.len() == calls as usize).ok_or_else(|| LibraryError {
-            name: self.name.clone(),
-            why: format!("what it says is not understood: {answer}"),
-        })
-    }
-
-    fn answer(&mut self) -> Result<Json, LibraryError> {
-        let failed = |why: String| LibraryError { name: self.name.clone(), why };
-        let mut line = String::new();
-        match self.answers.read_line(&mut line) {
-            Ok(0) => Err(failed("the process ended without an answer".into())),
-            Ok(_) => serde_json::from_str(&line).map_err(|e| failed(format!("what it says is not understood: {e}"))),
-            Err(e) => Err(failed(e.to_string())),
-        }
-    }
-}
-
-impl Drop for Library {
-    fn drop(&mut self) {
-        // It ends by itself when nobody asks any more; one that hangs is ended.
-        self.requests.take();
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let answer = self.process.ask(&json!({ "calls": calls }).to_string());
+        let times = answer.and_then(|answer| {
+            let times = answer.get("us").and_then(Json::as_array);
+            let times: Vec<f64> = times.into_iter().flatten().filter_map(Json::as_f64).collect();
+            let whole = times.len() == calls as usize;
+            whole.then_some(times).ok_or_else(|| std::io::Error::other(format!("not the times asked for: {answer}")))
+        });
+        times.map_err(|why| LibraryError { name: self.name.clone(), why })
     }
 }
 

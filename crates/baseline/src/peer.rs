@@ -2,13 +2,14 @@
 //! very inputs a candidate gets and asked for its answer and its time. Knows processes and files; must not know
 //! candidates.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
 use ksearch_task::{Env, Exact, Tensors, Value};
 use serde_json::{Map, Value as Json, json};
 use tempfile::TempDir;
+
+use crate::lines::{self, Lines};
 
 const SCRIPT: &str = include_str!("../python/cpu_peer.py");
 const SIMD_SCAN: &str = include_str!("../python/simd_scan.c");
@@ -120,56 +121,31 @@ pub struct Peer {
     /// Versions of what it runs on.
     pub versions: Vec<(String, String)>,
     folder: PathBuf,
-    process: Child,
-    requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    process: Lines,
 }
 
 impl Peer {
     /// Starts a peer on a workload.
     pub fn start(name: &str, python: &Path, threads: u32, material: &Material) -> Result<Self, PeerError> {
         let broken = |source| PeerError::Broken { name: name.to_owned(), source };
-        let mut process = Command::new(python)
+        let mut command = Command::new(python);
+        command
             .args(["-c", SCRIPT, name, &threads.to_string()])
             .arg(material.folder.path())
             // These, where a machine sets them, make current OpenBLAS builds slower than they are.
             .env_remove("OPENBLAS_CORETYPE")
-            .env_remove("OPENBLAS_L2_SIZE")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(broken)?;
-        let (Some(requests), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err(broken(std::io::Error::other("it has no streams")));
-        };
-        let folder = material.folder.path().to_owned();
-        let answers = BufReader::new(answers);
-        let mut peer = Self { name: name.to_owned(), versions: Vec::new(), folder, process, requests, answers };
-        let first = peer.receive()?;
+            .env_remove("OPENBLAS_L2_SIZE");
+        let mut process = Lines::start(&mut command).map_err(broken)?;
+        let first = process.hear().map_err(broken)?;
         if let Some(why) = first.get("absent").and_then(Json::as_str) {
             return Err(PeerError::Absent { name: name.to_owned(), why: why.to_owned() });
         }
-        if let Some(versions) = first.get("versions").and_then(Json::as_object) {
-            let text = |v: &Json| v.as_str().unwrap_or("").to_owned();
-            peer.versions = versions.iter().map(|(n, v)| (n.clone(), text(v))).collect();
-        }
-        Ok(peer)
-    }
-
-    fn receive(&mut self) -> Result<Json, PeerError> {
-        let mut line = String::new();
-        let read = self.answers.read_line(&mut line);
-        read.and_then(|n| {
-            if n == 0 { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(serde_json::from_str(&line)?) }
-        })
-        .map_err(|source| PeerError::Broken { name: self.name.clone(), source })
+        let versions = lines::texts(first.get("versions"));
+        Ok(Self { name: name.to_owned(), versions, folder: material.folder.path().to_owned(), process })
     }
 
     fn ask(&mut self, what: &str) -> Result<Json, PeerError> {
-        let sent = writeln!(self.requests, "{what}").and_then(|()| self.requests.flush());
-        sent.map_err(|source| PeerError::Broken { name: self.name.clone(), source })?;
-        self.receive()
+        self.process.ask(what).map_err(|source| PeerError::Broken { name: self.name.clone(), source })
     }
 
     /// Fails where its answer is not `exact`, beyond what f32 rounding makes; gives the error over the magnitude.
@@ -195,14 +171,6 @@ impl Peer {
     pub fn label(&self) -> String {
         let versions: Vec<_> = self.versions.iter().map(|(n, v)| format!("{n} {v}")).collect();
         format!("{} ({})", self.name, versions.join(", "))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ended = self.process.kill();
-        let _status = self.process.wait();
     }
 }
 

@@ -226,55 +226,19 @@ fn figure(e: &Estimate, chip: &Chip) -> Figure {
     Figure { ci: Some([us(low), us(high)]), ..Figure::simulated_us(us(e.seconds), chip.name.clone()) }
 }
 
-/// MLX's time over the timed search workloads of a task, weighted as a verdict's time is; or why there is none.
-pub fn of_task(task: &Task, chip: &Chip) -> std::result::Result<ksearch_search::Baseline, String> {
-    let operation = Operation::of_task(&task.family).ok_or_else(|| format!("MLX has no kernel for `{}`", task.name))?;
-    let wheel = Wheel::find().map_err(|e: WheelError| e.to_string())?;
+/// Time of library kernels over the timed search workloads of a task, weighted as a verdict's time is. `timed` gives
+/// microseconds and the kernel's name on one workload, or why there is none.
+pub fn over_workloads(
+    task: &Task,
+    kind: FigureKind,
+    on: &str,
+    mut timed: impl FnMut(&Workload) -> std::result::Result<(f64, String), String>,
+) -> std::result::Result<ksearch_search::Baseline, String> {
     let (mut log_sum, mut weights) = (0.0, 0.0);
-    let mut name = String::new();
+    let mut names: Vec<String> = Vec::new();
     for w in task.workloads_of(Set::Search).filter(|w| w.purpose.times()) {
-        let b = time(&wheel, operation, &w.env, chip, Sampling::QUICK)
-            .map_err(|e: BaselineError| format!("{}: {e}", w.label))?;
-        log_sum += w.weight * (b.estimate.seconds * 1e6).ln();
-        weights += w.weight;
-        if name.is_empty() {
-            name = b.name;
-        }
-    }
-    if weights <= 0.0 {
-        return Err("no workload is timed".into());
-    }
-    let value = (log_sum / weights).exp();
-    let time = Figure { value, unit: "us".into(), kind: FigureKind::Simulated, on: chip.name.clone(), ci: None };
-    Ok(ksearch_search::Baseline { name, time })
-}
-
-/// Calls of a library kernel for one figure.
-const CALLS: u32 = 30;
-
-/// The best library kernels' time over the timed search workloads of a task on an NVIDIA GPU, weighted as a verdict's
-/// time is; or why there is none.
-pub fn of_libraries(task: &Task, target: &dyn Target) -> std::result::Result<ksearch_search::Baseline, String> {
-    let known = ksearch_baseline::library::known(&task.family);
-    let (mut log_sum, mut weights) = (0.0, 0.0);
-    let mut names: Vec<&str> = Vec::new();
-    for w in task.workloads_of(Set::Search).filter(|w| w.purpose.times()) {
-        let mut reasons = vec![format!("no library kernel is known for `{}`", task.family)];
-        let found = known.iter().find_map(|name| {
-            let started = context::library(name, task, w, target).map_err(|e| e.to_string()).and_then(|l| l);
-            let times = started.and_then(|mut l| l.time(CALLS).map_err(|e| e.to_string()));
-            match times {
-                Ok(times) => Some((*name, ksearch_device::statistics::median(&times))),
-                Err(why) => {
-                    reasons.push(format!("{name}: {why}"));
-                    None
-                }
-            }
-        });
-        let Some((name, time)) = found else {
-            return Err(format!("{}: {}", w.label, reasons.split_off(usize::from(reasons.len() > 1)).join("; ")));
-        };
-        log_sum += w.weight * time.ln();
+        let (us, name) = timed(w).map_err(|why| format!("{}: {why}", w.label))?;
+        log_sum += w.weight * us.ln();
         weights += w.weight;
         if !names.contains(&name) {
             names.push(name);
@@ -283,7 +247,48 @@ pub fn of_libraries(task: &Task, target: &dyn Target) -> std::result::Result<kse
     if weights <= 0.0 {
         return Err("no workload is timed".into());
     }
-    let (value, on) = ((log_sum / weights).exp(), target.facts().name.clone());
-    let time = Figure { value, unit: "us".into(), kind: FigureKind::Measured, on, ci: None };
+    let time = Figure { value: (log_sum / weights).exp(), unit: "us".into(), kind, on: on.to_owned(), ci: None };
     Ok(ksearch_search::Baseline { name: names.join(", "), time })
+}
+
+/// MLX's time over the timed search workloads of a task; or why there is none.
+pub fn of_task(task: &Task, chip: &Chip) -> std::result::Result<ksearch_search::Baseline, String> {
+    let operation = Operation::of_task(&task.family).ok_or_else(|| format!("MLX has no kernel for `{}`", task.name))?;
+    let wheel = Wheel::find().map_err(|e: WheelError| e.to_string())?;
+    over_workloads(task, FigureKind::Simulated, &chip.name, |w| {
+        let b = time(&wheel, operation, &w.env, chip, Sampling::QUICK).map_err(|e: BaselineError| e.to_string())?;
+        Ok((b.estimate.seconds * 1e6, b.name))
+    })
+}
+
+/// Calls of a library kernel for one figure.
+const CALLS: u32 = 30;
+
+/// The fastest library kernel's time on each of the timed search workloads of a task, on an NVIDIA GPU; or why there is
+/// none.
+pub fn of_libraries(task: &Task, target: &dyn Target) -> std::result::Result<ksearch_search::Baseline, String> {
+    let known = ksearch_baseline::library::known(&task.family);
+    over_workloads(task, FigureKind::Measured, &target.facts().name, |w| {
+        let mut best: Option<(f64, String)> = None;
+        let mut reasons = Vec::new();
+        for name in known {
+            let started = context::library(name, task, w, target).map_err(|e| e.to_string()).and_then(|l| l);
+            match started.and_then(|mut l| l.time(CALLS).map_err(|e| e.to_string())) {
+                Ok(times) => {
+                    let us = ksearch_device::statistics::median(&times);
+                    if best.as_ref().is_none_or(|b| us < b.0) {
+                        best = Some((us, (*name).to_owned()));
+                    }
+                }
+                Err(why) => reasons.push(format!("{name}: {why}")),
+            }
+        }
+        best.ok_or_else(|| {
+            if reasons.is_empty() {
+                format!("no library kernel is known for `{}`", task.family)
+            } else {
+                reasons.join("; ")
+            }
+        })
+    })
 }

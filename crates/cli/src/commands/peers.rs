@@ -1,5 +1,6 @@
 //! `ksearch baseline cpu`: a kernel and libraries on this machine's processor, timed in turns on the same inputs.
 
+use super::baseline::over_workloads;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use comfy_table::{Table, presets};
@@ -210,11 +211,9 @@ fn started(
 /// The fastest library on the timed search workloads of a task, weighted as a verdict's time is; or why there is none.
 pub fn of_task(task: &Task, target: &dyn Target) -> Result<ksearch_search::Baseline, String> {
     let python = peer::python().map_err(|e| e.to_string())?;
-    let (mut log_sum, mut weights) = (0.0, 0.0);
-    let mut labels: Vec<String> = Vec::new();
-    for w in task.workloads_of(Set::Search).filter(|w| w.purpose.times()) {
+    over_workloads(task, FigureKind::Measured, &target.facts().name, |w| {
         if w.env.values().any(|v| matches!(v, Value::Type(d) if *d != DType::F32)) {
-            return Err(format!("{}: libraries are timed in f32 only", w.label));
+            return Err("libraries are timed in f32 only".into());
         }
         let inputs = task.inputs(w, 1).map_err(|e| e.to_string())?;
         let material = Material::new(&task.family, &w.env, &inputs).map_err(|e| e.to_string())?;
@@ -231,18 +230,6 @@ pub fn of_task(task: &Task, target: &dyn Target) -> Result<ksearch_search::Basel
                 Err(e) => why = e.to_string(),
             }
         }
-        let (us, label) = best.ok_or_else(|| format!("{}: {why}", w.label))?;
-        log_sum += w.weight * us.ln();
-        weights += w.weight;
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    if weights <= 0.0 {
-        return Err("no workload is timed".into());
-    }
-    let value = (log_sum / weights).exp();
-    let on = target.facts().name.clone();
-    let time = Figure { value, unit: "us".into(), kind: FigureKind::Measured, on, ci: None };
-    Ok(ksearch_search::Baseline { name: labels.join(", "), time })
+        best.ok_or(why)
+    })
 }

@@ -43,10 +43,10 @@ impl Plan {
                 (true, true) => Use::InOut,
                 (false, true) => Use::Output,
             };
-            buffers.push(BufferSpec { name: info.name.clone(), bytes, element: info.dtype.bytes(), usage });
+            buffers.push(BufferSpec { name: info.name.clone(), bytes, dtype: Some(info.dtype), usage });
         }
         for s in &resolved.scratch {
-            buffers.push(BufferSpec { name: s.name.clone(), bytes: s.bytes, element: 1, usage: Use::Scratch });
+            buffers.push(BufferSpec { name: s.name.clone(), bytes: s.bytes, dtype: None, usage: Use::Scratch });
         }
         Self {
             code,
@@ -257,7 +257,7 @@ impl Plan {
 
     /// A buffer that holds a value, for kernels that take values by address.
     fn value(&mut self, name: &str, bytes: Vec<u8>) -> Arg {
-        let spec = BufferSpec { name: name.to_owned(), bytes: bytes.len(), element: 1, usage: Use::Input };
+        let spec = BufferSpec { name: name.to_owned(), bytes: bytes.len(), dtype: None, usage: Use::Input };
         self.buffers.push(spec);
         self.values.push(bytes);
         Arg::Buffer(self.buffers.len() - 1)
@@ -389,8 +389,8 @@ impl Plan {
         for spec in self.buffers.iter().filter(|b| b.usage == Use::Output) {
             let slot = slots.get_mut(&spec.name)?;
             if probed {
-                let part = cut(spec.bytes / spec.element.max(1))?;
-                let written = part.iter().flat_map(|w| std::iter::repeat_n(*w != 0, spec.element));
+                let part = cut(spec.bytes / spec.element())?;
+                let written = part.iter().flat_map(|w| std::iter::repeat_n(*w != 0, spec.element()));
                 slot.written = Some(written.collect());
             } else {
                 // Timed calls began with NaN everywhere, and gave what the first one gave.

@@ -222,10 +222,15 @@ impl CudaRunnable {
         }
     }
 
+    /// Has the running worker the code?
+    fn is_loaded(&self) -> bool {
+        let live = |starts| self.process.lock().unwrap_or_else(PoisonError::into_inner).is_live(starts);
+        self.loaded_in.is_some_and(live)
+    }
+
     /// Loads the code into the worker, unless it is there.
     fn load(&mut self) -> Result<(), Failure> {
-        let live = |starts| self.process.lock().unwrap_or_else(PoisonError::into_inner).is_live(starts);
-        if self.loaded_in.is_some_and(live) {
+        if self.is_loaded() {
             return Ok(());
         }
         let launches = self.plan.launches();
@@ -297,8 +302,7 @@ impl Runnable for CudaRunnable {
     }
 
     fn again(&mut self, calls: u32) -> Result<Vec<f64>, Failure> {
-        let live = |starts| self.process.lock().unwrap_or_else(PoisonError::into_inner).is_live(starts);
-        if !self.loaded_in.is_some_and(live) {
+        if !self.is_loaded() {
             return Err(Failure::Infrastructure("nothing was timed that could be repeated".into()));
         }
         let request = Request::Again { key: self.key, samples: calls };
@@ -311,10 +315,9 @@ impl Runnable for CudaRunnable {
 
 impl Drop for CudaRunnable {
     fn drop(&mut self) {
-        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.loaded_in.is_some_and(|starts| process.is_live(starts)) {
+        if self.is_loaded() {
             // Only frees memory; a worker that does not even do that is replaced at the next request.
-            let _ = process.ask(&Request::Unload { key: self.key }, &[], Duration::from_secs(PATIENCE));
+            let _unloaded = self.ask(&Request::Unload { key: self.key }, &[], PATIENCE as f64);
         }
     }
 }

@@ -106,7 +106,8 @@ impl Process {
         }
         let mut child = command.spawn()?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            let _ = child.kill();
+            child.kill()?;
+            child.wait()?;
             return Err(std::io::Error::other("it has no pipes"));
         };
         let (sender, replies) = channel();
@@ -124,10 +125,9 @@ impl Process {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        let _ = live.child.kill();
-        match live.child.wait() {
+        match live.child.kill().and_then(|()| live.child.wait()) {
             Ok(status) => format!("it was killed ({status})"),
-            Err(e) => format!("it cannot be waited for: {e}"),
+            Err(e) => format!("it cannot be killed: {e}"),
         }
     }
 }

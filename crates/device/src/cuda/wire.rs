@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 
+use ksearch_task::DType;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -49,10 +50,17 @@ pub struct BufferSpec {
     pub name: String,
     /// Size.
     pub bytes: usize,
-    /// Bytes of one element.
-    pub element: usize,
+    /// Element type; none for what has no elements of its own.
+    pub dtype: Option<DType>,
     /// What it is for.
     pub usage: Use,
+}
+
+impl BufferSpec {
+    /// Bytes of one element, 1 where there are none.
+    pub fn element(&self) -> usize {
+        self.dtype.map_or(1, DType::bytes)
+    }
 }
 
 /// One argument of a kernel.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
+use ksearch_task::DType;
 
 use super::driver::{self, Buffer, DriverFailure, Gpu, Kernel, Module, machine};
 use super::ptx;
@@ -20,6 +21,8 @@ const WARM_CALLS: u32 = 200;
 const FEWEST: u32 = 5;
 /// Timed calls queued before the results are looked at.
 const BATCH: u32 = 16;
+/// Calls that are looked at whole where a timed one gave other bytes than the first.
+const LOOKED_AT: u32 = 4;
 /// A kernel that keeps its own order of additions may differ by this much of the largest output between two calls.
 const REPEATABLE: f64 = 2e-3;
 
@@ -67,6 +70,8 @@ struct Placed {
     steps: Vec<Step>,
     /// Hash of every output after the call whose answer was given back.
     expected: Vec<u64>,
+    /// Those outputs; kept for timed runs only.
+    answers: Vec<Buffer>,
     calls: u32,
 }
 
@@ -237,6 +242,14 @@ impl Worker {
             }
         }
         placed.expected = self.hashes(&placed, Use::Output)?;
+        if timing.is_some() {
+            let keep = |(spec, buffer): (&BufferSpec, &Buffer)| {
+                let answer = self.gpu.buffer(spec.bytes)?;
+                self.gpu.copy(&answer, buffer)?;
+                Ok(answer)
+            };
+            placed.answers = outputs(&placed).map(keep).collect::<Result<_>>()?;
+        }
         let mut written = Vec::new();
         if probe {
             let given = contents(&placed.specs, body);
@@ -251,7 +264,7 @@ impl Worker {
                 };
                 if let (Use::Output, Some(first), Some(poison)) = (spec.usage, first, given.get(n)) {
                     let second = self.gpu.read(buffer)?;
-                    written.push(written_elements(poison, first, &second, spec.element));
+                    written.push(written_elements(poison, first, &second, spec.element()));
                 }
             }
         }
@@ -287,7 +300,7 @@ impl Worker {
             buffers.push(buffer);
             pristine.push(copy);
         }
-        Ok(Placed { specs, buffers, pristine, steps, expected: Vec::new(), calls: 0 })
+        Ok(Placed { specs, buffers, pristine, steps, expected: Vec::new(), answers: Vec::new(), calls: 0 })
     }
 
     /// Sets everything that a call writes back to what it may begin with; `poison` gives the bytes of an output.
@@ -362,7 +375,7 @@ impl Worker {
     /// that was given back.
     fn samples(&self, loaded: &Loaded, placed: &mut Placed, count: u32) -> Result<Vec<f64>> {
         let mut times = Vec::new();
-        let outputs = placed.specs.iter().filter(|s| matches!(s.usage, Use::Output | Use::InOut)).count();
+        let outputs = outputs(placed).count();
         let mut left = count;
         while left > 0 {
             let batch = left.min(BATCH);
@@ -391,18 +404,14 @@ impl Worker {
         Ok(times)
     }
 
-    /// Some timed call gave other bytes than the first one. Sums in another order may do that, within reason.
+    /// Some timed call gave other bytes than the first one. Sums in another order may do that, within reason of the answer
+    /// that was given back: calls that agree among themselves and not with it are no better.
     fn explain(&self, loaded: &Loaded, placed: &Placed) -> Result<()> {
-        self.restore(placed, |_| None)?;
-        self.call(loaded, placed)?;
-        let outputs = || placed.specs.iter().zip(&placed.buffers).filter(|(s, _)| s.usage == Use::Output);
-        let first = outputs().map(|(_, b)| self.gpu.read(b)).collect::<Result<Vec<_>>>()?;
-        for _ in 0..3 {
+        for _ in 0..LOOKED_AT {
             self.restore(placed, |_| None)?;
             self.call(loaded, placed)?;
-            for ((spec, buffer), first) in outputs().zip(&first) {
-                let second = self.gpu.read(buffer)?;
-                if !alike(first, &second, spec.element) {
+            for ((spec, buffer), answer) in outputs(placed).zip(&placed.answers) {
+                if !alike(&self.gpu.read(answer)?, &self.gpu.read(buffer)?, spec.dtype) {
                     let what = format!("`{}` differs from call to call on the same inputs", spec.name);
                     return Err(DriverFailure { trouble: Trouble::Fault("data_race".into(), what), lost: false });
                 }
@@ -457,6 +466,12 @@ impl Worker {
     }
 }
 
+/// Buffers whose contents are the answer.
+fn outputs(placed: &Placed) -> impl Iterator<Item = (&BufferSpec, &Buffer)> {
+    let answers = |(spec, _): &(&BufferSpec, &Buffer)| matches!(spec.usage, Use::Output | Use::InOut);
+    placed.specs.iter().zip(&placed.buffers).filter(answers)
+}
+
 /// The parts of `body` for each buffer; scratch has none, and an empty part stands in its place.
 fn contents<'a>(specs: &[BufferSpec], mut body: &'a [u8]) -> Vec<&'a [u8]> {
     specs
@@ -483,23 +498,9 @@ fn written_elements(poison: &[u8], first: &[u8], second: &[u8], element: usize) 
 }
 
 /// Are two outputs the same but for the order of additions? NaN is like nothing.
-fn alike(a: &[u8], b: &[u8], element: usize) -> bool {
-    let decode = |bytes: &[u8]| -> Vec<f64> {
-        match element {
-            2 => bytes
-                .chunks_exact(2)
-                .filter_map(|c| <[u8; 2]>::try_from(c).ok())
-                .map(|c| f64::from(half::f16::from_le_bytes(c)))
-                .collect(),
-            4 => bytes
-                .chunks_exact(4)
-                .filter_map(|c| <[u8; 4]>::try_from(c).ok())
-                .map(|c| f64::from(f32::from_le_bytes(c)))
-                .collect(),
-            _ => bytes.iter().map(|b| f64::from(*b)).collect(),
-        }
-    };
-    let (a, b) = (decode(a), decode(b));
+fn alike(a: &[u8], b: &[u8], dtype: Option<DType>) -> bool {
+    let Some(dtype) = dtype else { return a == b };
+    let (a, b) = (dtype.decode(a), dtype.decode(b));
     let largest = a.iter().fold(0.0f64, |m, x| m.max(x.abs()));
     a.iter().zip(&b).all(|(x, y)| (x - y).abs() <= REPEATABLE * largest)
 }
@@ -578,14 +579,18 @@ mod tests {
     #[test]
     fn outputs_are_alike_within_the_order_of_additions() {
         let bytes = |v: &[f32]| v.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>();
-        assert!(alike(&bytes(&[1.0, -2.0]), &bytes(&[1.0005, -2.0]), 4));
-        assert!(!alike(&bytes(&[1.0, -2.0]), &bytes(&[1.1, -2.0]), 4));
-        assert!(!alike(&bytes(&[1.0, f32::NAN]), &bytes(&[1.0, f32::NAN]), 4));
+        let floats = Some(DType::F32);
+        assert!(alike(&bytes(&[1.0, -2.0]), &bytes(&[1.0005, -2.0]), floats));
+        assert!(!alike(&bytes(&[1.0, -2.0]), &bytes(&[1.1, -2.0]), floats));
+        assert!(!alike(&bytes(&[1.0, f32::NAN]), &bytes(&[1.0, f32::NAN]), floats));
+        assert!(!alike(&[1], &[2], None) && alike(&[1], &[1], None));
+        // Two bytes are not always a half: 1 and 1.5 as bfloats.
+        assert!(!alike(&[0x80, 0x3f], &[0xc0, 0x3f], Some(DType::BF16)));
     }
 
     #[test]
     fn bodies_are_cut_in_the_order_of_the_buffers() {
-        let spec = |usage, bytes| BufferSpec { name: String::new(), bytes, element: 1, usage };
+        let spec = |usage, bytes| BufferSpec { name: String::new(), bytes, dtype: None, usage };
         let specs = [spec(Use::Input, 2), spec(Use::Scratch, 5), spec(Use::Output, 1)];
         assert_eq!(contents(&specs, b"abc"), [b"ab".as_slice(), b"", b"c"]);
         assert_eq!(contents(&specs, b"a"), [b"a".as_slice(), b"", b""]);

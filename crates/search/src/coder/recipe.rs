@@ -90,19 +90,9 @@ pub(super) fn naive(path: &str) -> Result<Candidate, PlanError> {
 /// A candidate of one file, in the language that its name says, that holds its recipe. Values of the plan that are no longer allowed fall back to the
 /// default.
 pub(super) fn candidate(path: &str, text: String, recipe: Recipe, tunables: Vec<Tunable>, plan: &Plan) -> Candidate {
-    candidate_in(Language::of_path(path).unwrap_or(Language::Msl), path, text, (recipe, tunables), plan)
-}
-
-/// The same in any language.
-pub(super) fn candidate_in(
-    language: Language,
-    path: &str,
-    text: String,
-    (recipe, tunables): (Recipe, Vec<Tunable>),
-    plan: &Plan,
-) -> Candidate {
     let wanted = |t: &Tunable| plan.values.get(&t.name).copied().filter(|v| t.values.contains(v));
     let values = tunables.iter().filter_map(|t| wanted(t).map(|v| (t.name.clone(), v))).collect();
     let files = vec![SourceFile { path: path.into(), text }];
+    let language = Language::of_path(path).unwrap_or(Language::Msl);
     Candidate { language, files, recipe, tunables, values }.with_recipe_comment()
 }

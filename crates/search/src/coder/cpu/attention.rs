@@ -2,11 +2,11 @@
 //! measured.
 
 use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, FileError, Language, Tunable, builtin};
+use ksearch_task::{Candidate, Language, Tunable};
 
 use super::{SHARED, effect, entry};
-use crate::coder::recipe::{RecipeBuilder, candidate};
-use crate::coder::template::{Context, comment, render};
+use crate::coder::recipe::{RecipeBuilder, candidate, naive};
+use crate::coder::template::{Context, render, strategies};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
@@ -146,12 +146,10 @@ impl Generator for Attention {
 
     fn render(&self, plan: &Plan, _facts: &Facts) -> Result<Candidate, PlanError> {
         if plan.strategies.is_empty() {
-            let broken = |e: FileError| PlanError::Unrenderable(e.to_string());
-            return builtin::kernel("kernels/attention/naive.cpp").map_err(broken);
+            return naive("kernels/attention/naive.cpp");
         }
         let tiles = plan.has(PACKED_KEYS);
         let (recipe, tunables) = recipe(plan)?;
-        let titles: Vec<_> = self.catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
         let mut c = Context::default();
         for (name, value) in [
             ("online", plan.has(ONLINE_SOFTMAX)),
@@ -162,7 +160,7 @@ impl Generator for Attention {
         ] {
             c.flag(name, value);
         }
-        c.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
+        c.text("strategies", strategies(&self.catalogue, plan));
         let templates: Vec<_> = SHARED.iter().chain(TEMPLATES).copied().collect();
         let text = render(&templates, if tiles { "tiles" } else { "rows" }, c)?;
         Ok(candidate("attention.cpp", text, recipe, tunables, plan))

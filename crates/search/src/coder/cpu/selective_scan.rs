@@ -1,11 +1,11 @@
 //! The selective scan on processors: a channel at a time, or lanes over channels. Must not know what is measured.
 
 use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, FileError, Language, Tunable, builtin};
+use ksearch_task::{Candidate, Language, Tunable};
 
 use super::{SHARED, effect, entry};
-use crate::coder::recipe::{RecipeBuilder, candidate};
-use crate::coder::template::{Context, comment, render};
+use crate::coder::recipe::{RecipeBuilder, candidate, naive};
+use crate::coder::template::{Context, render, strategies};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
@@ -122,11 +122,9 @@ impl Generator for SelectiveScan {
 
     fn render(&self, plan: &Plan, _facts: &Facts) -> Result<Candidate, PlanError> {
         if plan.strategies.is_empty() {
-            let broken = |e: FileError| PlanError::Unrenderable(e.to_string());
-            return builtin::kernel("kernels/selective_scan/naive.cpp").map_err(broken);
+            return naive("kernels/selective_scan/naive.cpp");
         }
         let (recipe, tunables) = recipe(plan)?;
-        let titles: Vec<_> = self.catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
         let mut c = Context::default();
         for (name, value) in [
             ("exp2", plan.has(EXP2)),
@@ -136,7 +134,7 @@ impl Generator for SelectiveScan {
         ] {
             c.flag(name, value);
         }
-        c.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
+        c.text("strategies", strategies(&self.catalogue, plan));
         let templates: Vec<_> = SHARED.iter().chain(TEMPLATES).copied().collect();
         let text = render(&templates, if plan.has(SIMD_CHANNELS) { "channels" } else { "states" }, c)?;
         Ok(candidate("selective_scan.cpp", text, recipe, tunables, plan))

@@ -2,10 +2,10 @@
 //! tensors and split products on the tensor cores for 32-bit ones. Must not know what is measured.
 
 use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, DType, FileError, Language, Tunable, builtin};
+use ksearch_task::{Candidate, DType, Language, Tunable};
 
 use crate::coder::recipe::{self, RecipeBuilder};
-use crate::coder::template::{Context, comment, render};
+use crate::coder::template::{Context, render, strategies};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Effect, Plan, PlanError, Strategy};
@@ -113,22 +113,21 @@ impl Generator for Attention {
     }
 
     fn render(&self, plan: &Plan, _: &Facts) -> Result<Candidate, PlanError> {
-        let broken = |e: FileError| PlanError::Unrenderable(e.to_string());
-        let naive = builtin::kernel(NAIVE).map_err(broken)?;
+        let naive = recipe::naive(NAIVE)?;
         if plan.strategies.is_empty() {
             return Ok(naive);
         }
         let whole = naive.files.first().map_or("", |f| f.text.as_str());
         let fallback = whole.split_once("*/\n").map_or(whole, |(_, kernel)| kernel);
-        let titles: Vec<_> = self.catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
         let mut context = Context::default();
-        context.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
+        context.text("strategies", strategies(&self.catalogue, plan));
         context.text("fallback", fallback);
         context.flag("warpgroups", plan.has(WARPGROUPS));
         context.flag("overlap", plan.has(OVERLAP));
         context.flag("split", plan.has(SPLIT));
         let text = render(TEMPLATES, "attention", context)?;
-        Ok(recipe::candidate_in(Language::Cuda, "attention.cu", text, recipe(plan)?, plan))
+        let (recipe, tunables) = recipe(plan)?;
+        Ok(recipe::candidate("attention.cu", text, recipe, tunables, plan))
     }
 }
 

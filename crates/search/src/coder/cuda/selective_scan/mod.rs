@@ -4,10 +4,10 @@
 mod catalogue;
 
 use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, FileError, Language, Tunable, builtin};
+use ksearch_task::{Candidate, Language, Tunable};
 
 use crate::coder::recipe::{self, RecipeBuilder};
-use crate::coder::template::{Context, comment, render};
+use crate::coder::template::{Context, render, strategies};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError};
@@ -45,12 +45,10 @@ impl Generator for SelectiveScan {
 
     fn render(&self, plan: &Plan, _: &Facts) -> Result<Candidate, PlanError> {
         if plan.strategies.is_empty() {
-            let broken = |e: FileError| PlanError::Unrenderable(e.to_string());
-            return builtin::kernel("kernels/selective_scan/naive.cu").map_err(broken);
+            return recipe::naive("kernels/selective_scan/naive.cu");
         }
-        let titles: Vec<_> = self.catalogue.iter().filter(|s| plan.has(s.id)).map(|s| s.title.to_lowercase()).collect();
         let mut context = Context::default();
-        context.text("strategies", comment(&format!("Strategies: {}.", titles.join("; "))));
+        context.text("strategies", strategies(&self.catalogue, plan));
         context.flag("exp2", plan.has(catalogue::EXP2));
         context.flag("registers", plan.has(catalogue::STATE_REGISTERS));
         context.flag("polynomial", plan.has(catalogue::POLYNOMIAL));
@@ -63,7 +61,8 @@ impl Generator for SelectiveScan {
             "channels"
         };
         let text = render(TEMPLATES, main, context)?;
-        Ok(recipe::candidate_in(Language::Cuda, "selective_scan.cu", text, recipe(plan)?, plan))
+        let (recipe, tunables) = recipe(plan)?;
+        Ok(recipe::candidate("selective_scan.cu", text, recipe, tunables, plan))
     }
 }
 
@@ -82,14 +81,14 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
     ] {
         b.define(name, flag)?;
     }
+    if plan.has(catalogue::POLYNOMIAL) {
+        b.tunable("POLYNOMIAL", &[1, 2, 3, 4], 2);
+    }
     // Vector accesses need rows that begin at multiples of 16 bytes.
     let aligned = "L * bytes(T) % 16 == 0";
     if plan.has(catalogue::WARP_RELAY) {
         b.tunable("STEPS", &[16, 32], 16);
         b.tunable("WARPS", &[8, 12, 16], 12);
-        if plan.has(catalogue::POLYNOMIAL) {
-            b.tunable("POLYNOMIAL", &[1, 2, 3, 4], 2);
-        }
         b.define("ALIGNED_ROWS", aligned)?;
         // A pair of states for the two halves of a warp.
         b.define("PAIRED", "2 * ceil_div(states, 2)")?;
@@ -101,9 +100,6 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
         return Ok((b.recipe, b.tunables));
     }
     if !plan.has(catalogue::CHUNKED_SCAN) {
-        if plan.has(catalogue::POLYNOMIAL) {
-            b.tunable("POLYNOMIAL", &[1, 2, 3, 4], 2);
-        }
         let grid = ["ceil_div(dim, 32)", "batch", "1"];
         b.recipe.dispatches.push(RecipeBuilder::dispatch("selective_scan", grid, ["32", "1", "1"])?);
         return Ok((b.recipe, b.tunables));
@@ -117,9 +113,6 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
         b.define("CHANNELS", "1")?;
     }
     b.tunable("PART", &[2, 4, 8, 16], 4);
-    if plan.has(catalogue::POLYNOMIAL) {
-        b.tunable("POLYNOMIAL", &[1, 2, 3, 4], 2);
-    }
     b.define("ALIGNED_ROWS", aligned)?;
     let blocks = "groups * ceil_div(dim / groups, WARPS * CHANNELS)";
     let mut dispatch = RecipeBuilder::dispatch("selective_scan", [blocks, "batch", "1"], ["32 * WARPS", "1", "1"])?;
