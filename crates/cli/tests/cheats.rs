@@ -75,7 +75,7 @@ fn suite(target: Arc<dyn Target>, name: &str, at_least: (usize, usize)) {
 #[test]
 fn on_the_simulator() {
     let chip = ksearch_apple::Chips::embedded().unwrap().get("m1-max").unwrap();
-    suite(Arc::new(SimTarget::new(chip).unwrap()), "sim", (20, 8));
+    suite(Arc::new(SimTarget::new(chip).unwrap()), "sim", (30, 15));
 }
 
 #[cfg(target_os = "linux")]
