@@ -87,7 +87,7 @@ pub enum Command {
     /// Measure what the translation layer is worth: the same search with and without it.
     Ablate(crate::commands::ablate::AblateArgs),
     /// Bring a CUDA kernel to Metal and prove that it computes the same.
-    Port(crate::commands::port::PortArgs),
+    Port(Box<crate::commands::port::PortArgs>),
     /// Write a report of a run: one file with figures, plots, the tree and the proof.
     Report(crate::commands::report::ReportArgs),
     /// Watch, compare, stop and resume runs in a browser, on this machine only.

@@ -156,6 +156,30 @@ impl Session {
         printer: Printer,
         go: impl FnOnce(&Players<'_>) -> Result<RunState, SearchError>,
     ) -> Result<Outcome> {
+        let (state, view) = self.play(lock, evaluations, printer, go)?;
+        let file = view.write_best().with_context(|| format!("cannot write into {}", lock.folder.display()))?;
+        let mut summary = view.summary();
+        if let (Some(best), Some(file)) = (&mut summary.best, file) {
+            best.file = Some(file);
+        }
+        show(&summary, None, printer)?;
+        printer.object(&summary)?;
+        if state.stop == Some(Stop::Interrupted) {
+            printer.note(format!("\ninterrupted; nothing is lost: ksearch resume {}", lock.name));
+            return Ok(Outcome::Interrupted);
+        }
+        failed(&state)?;
+        Ok(if summary.best.is_some() { Outcome::Success } else { Outcome::No })
+    }
+
+    /// Works on the run until it ends; shows its progress only.
+    pub fn play(
+        &self,
+        lock: &RunLock,
+        evaluations: u32,
+        printer: Printer,
+        go: impl FnOnce(&Players<'_>) -> Result<RunState, SearchError>,
+    ) -> Result<(RunState, RunView)> {
         let roles = self.roles()?;
         if let Err(why) = self.baseline() {
             printer.note(format!("no library kernel to compare with: {why}"));
@@ -171,24 +195,7 @@ impl Session {
         let result = watched(lock, &self.cancel, || go(&players));
         progress.finish();
         let state = result.with_context(|| format!("run `{}` cannot go on; its journal is kept", lock.name))?;
-        let view = RunView::load(&lock.folder)?;
-        let file = view.write_best().with_context(|| format!("cannot write into {}", lock.folder.display()))?;
-        let mut summary = view.summary();
-        if let (Some(best), Some(file)) = (&mut summary.best, file) {
-            best.file = Some(file);
-        }
-        show(&summary, None, printer)?;
-        printer.object(&summary)?;
-        match &state.stop {
-            Some(Stop::Interrupted) => {
-                printer.note(format!("\ninterrupted; nothing is lost: ksearch resume {}", lock.name));
-                Ok(Outcome::Interrupted)
-            }
-            Some(stop @ (Stop::NaiveFailed { .. } | Stop::Infrastructure { .. } | Stop::RoleUnavailable { .. })) => {
-                bail!("{stop}")
-            }
-            _ => Ok(if summary.best.is_some() { Outcome::Success } else { Outcome::No }),
-        }
+        Ok((state, RunView::load(&lock.folder)?))
     }
 
     /// The kernel to start from, as the task names it; else the generator's empty plan.
@@ -207,6 +214,16 @@ impl Session {
         };
         let kernels = Kernels { naive, given: self.material.given.clone() };
         ksearch_search::start(players, config, premises, kernels, journal)
+    }
+}
+
+/// Did the run end because something broke?
+pub fn failed(state: &RunState) -> Result<()> {
+    match &state.stop {
+        Some(stop @ (Stop::NaiveFailed { .. } | Stop::Infrastructure { .. } | Stop::RoleUnavailable { .. })) => {
+            bail!("{stop}")
+        }
+        _ => Ok(()),
     }
 }
 

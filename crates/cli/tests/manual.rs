@@ -51,7 +51,12 @@ fn answer(question: &Value) -> String {
 }
 
 /// Plays until the process ends or `enough` questions were answered; gives the stems that were answered.
-fn play(child: &mut std::process::Child, folder: &Path, enough: usize) -> Vec<String> {
+fn play(
+    child: &mut std::process::Child,
+    folder: &Path,
+    enough: usize,
+    mut answer: impl FnMut(&Value) -> String,
+) -> Vec<String> {
     let end = Instant::now() + PATIENCE;
     let mut done = Vec::new();
     while child.try_wait().unwrap().is_none() {
@@ -93,7 +98,7 @@ fn both_roles_by_hand_interrupted_resumed_and_replayed() {
     let search = ["search", "softmax", "--planner", "manual:io", "--coder", "manual:io", "--model", "a-person"];
     let search = [&search[..], &["--evaluations", "4", "--context", "pack.md", "--json"]].concat();
     let mut child = ksearch(d, &search).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let first = play(&mut child, &folder, 1);
+    let first = play(&mut child, &folder, 1, answer);
     assert_eq!(first.len(), 1);
     assert!(first[0].starts_with("0001-planner-initialise-"), "{first:?}");
     // ^C while the coder is asked.
@@ -111,7 +116,7 @@ fn both_roles_by_hand_interrupted_resumed_and_replayed() {
     // The same question is found again, not asked anew; the run goes on to its end.
     let mut child =
         ksearch(d, &["resume", "softmax-1", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let second = play(&mut child, &folder, usize::MAX);
+    let second = play(&mut child, &folder, usize::MAX, answer);
     assert_eq!(second[0], open[0]);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -173,4 +178,52 @@ fn a_second_interrupt_leaves_at_once() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let (code, summary) = json_of(d, &["show", "softmax-1", "--json"]);
     assert_eq!((code, &summary["evaluations"]), (0, &json!(1)), "{summary:#}");
+}
+
+/// A port goes on from its draft with new ideas; a wrong one is found out by the original, a right one is proven.
+#[test]
+fn a_port_is_searched_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let d = dir.path();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/cuda/softmax_warp.cu");
+    let port = ["port", file.to_str().unwrap(), "--out", "out", "--seed", "7", "--settings", "2", "--json"];
+    let port = [&port[..], &["--search", "manual:io", "--model", "a-person", "--evaluations", "4"]].concat();
+    let mut child = ksearch(d, &port).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut written = 0;
+    let mut shown = String::new();
+    play(&mut child, &d.join("io"), usize::MAX, |question| match question["label"].as_str().unwrap() {
+        "planner-initialise" => json!({"summary": "one simdgroup a row", "ops": [
+            {"op": "insert", "parent": "n0", "title": "Reductions by simd_max and simd_sum", "rating": 7.0,
+             "description": "One instruction in place of five exchanges.",
+             "confidence": 0.6, "predicted_gain": 1.2, "bottleneck": "latency", "difficulty": 1}]})
+        .to_string(),
+        "coder-apply" | "coder-debug" => {
+            let prompt = question["user"].as_str().unwrap();
+            shown.push_str(prompt);
+            shown.push_str(question["system"].as_str().unwrap_or(""));
+            let code = prompt.split("````metal\n").nth(1).unwrap().split("````").next().unwrap();
+            // The first time with a slip.
+            let sum = if written == 0 { "simd_max(part)" } else { "simd_sum(part)" };
+            written += 1;
+            let changed = code
+                .replace("warp_max(m, simd_lane)", "simd_max(m)")
+                .replace("warp_sum(part, simd_lane)", sum)
+                .replace("simd_max(part)", sum);
+            assert_ne!(code, changed, "{code}");
+            format!("Across the simdgroup at once.\n\n```metal\n{changed}```\n")
+        }
+        "coder-improve" => json!({"analysis": "no more", "files": []}).to_string(),
+        _ => json!({"ops": []}).to_string(),
+    });
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let proof: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(written > 1 && shown.contains("threadgroup"), "{written}: {stderr}");
+    assert_eq!((&proof["proven"], &proof["search"]["run"]), (&json!(true), &json!("port_softmax_warp-1")), "{proof:#}");
+    assert_eq!(proof["trials"].as_array().unwrap().len(), 6);
+    let kernel = fs::read_to_string(d.join("out/kernel.metal")).unwrap();
+    assert!(kernel.starts_with("/* ksearch") && kernel.contains("simd_sum(part)"), "{kernel}");
+    let text = fs::read_to_string(d.join("out/proof.md")).unwrap();
+    assert!(text.contains("## The search from there") && text.contains("lines with code ran"), "{text}");
 }

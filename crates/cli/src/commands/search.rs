@@ -47,17 +47,8 @@ pub fn run(args: &SearchArgs, global: &Global, printer: Printer) -> Result<Outco
 /// What the user brings along; the name of the context pack goes into the settings.
 fn material(args: &SearchArgs, config: &mut SearchConfig, global: &Global, printer: Printer) -> Result<Material> {
     let mut material = Material::default();
-    if args.context.as_deref() == Some(Path::new("full")) {
-        let task = context::task(&args.task)?;
-        let pack = port::context::render(&task, &args.target.target, global, None, ksearch_port::context::BUDGET)?;
-        config.context = Some("full".to_owned());
-        material.context = Some(pack.text.trim().to_owned());
-    } else if args.context.as_deref() == Some(Path::new("none")) {
-        config.context = Some("none".to_owned());
-    } else if let Some(path) = &args.context {
-        let text = read(path, "--context")?;
-        config.context = Some(path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
-        material.context = Some(text.trim().to_owned());
+    if let Some(choice) = &args.context {
+        pack(choice, &args.task, config, &mut material, global)?;
     }
     if let Some(path) = &args.from {
         let wrong = || format!("--from {}", path.display());
@@ -77,6 +68,29 @@ fn material(args: &SearchArgs, config: &mut SearchConfig, global: &Global, print
         material.tree = Some(serde_json::from_str(&text).with_context(wrong)?);
     }
     Ok(material)
+}
+
+/// The context pack that `--context` names: `full`, `none` or a file.
+pub fn pack(
+    choice: &Path,
+    task: &str,
+    config: &mut SearchConfig,
+    material: &mut Material,
+    global: &Global,
+) -> Result<()> {
+    let name = if choice == Path::new("full") {
+        let task = context::task(task)?;
+        let pack = port::context::render(&task, &config.target, global, None, ksearch_port::context::BUDGET)?;
+        material.context = Some(pack.text.trim().to_owned());
+        "full".to_owned()
+    } else if choice == Path::new("none") {
+        "none".to_owned()
+    } else {
+        material.context = Some(read(choice, "--context")?.trim().to_owned());
+        choice.file_stem().unwrap_or(choice.as_os_str()).to_string_lossy().into_owned()
+    };
+    config.context = Some(name);
+    Ok(())
 }
 
 fn read(path: &Path, option: &str) -> Result<String> {

@@ -4,6 +4,7 @@
 mod analyze;
 pub mod context;
 mod draft;
+mod open;
 mod proof;
 mod prove;
 
@@ -13,7 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, Subcommand};
 use ksearch_port::{ChipSide, Ends, Knowledge};
 
-use crate::args::{Global, TargetArgs};
+use crate::args::{BudgetArgs, Global, ModelArgs, TargetArgs};
 use crate::context as chips;
 use crate::exit::Outcome;
 use crate::printer::Printer;
@@ -23,7 +24,7 @@ use crate::printer::Printer;
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "FILE.toml beside FILE.cu declares the kernel's arguments, its launch and the shapes to try; docs/port.md explains\nit. The proof is written beside the kernel. Exit code 1 means: not proven, and the report says why.\n\nExamples:\n  ksearch port softmax.cu\n  ksearch port layer_norm.cu --kernel 'layer_norm<float, 256>' --target sim:m3-max\n  ksearch port analyze softmax.cu\n  ksearch port draft softmax.cu"
+    after_help = "FILE.toml beside FILE.cu declares the kernel's arguments, its launch and the shapes to try; docs/port.md explains\nit. The proof is written beside the kernel. Exit code 1 means: not proven, and the report says why.\n\nExamples:\n  ksearch port softmax.cu\n  ksearch port layer_norm.cu --kernel 'layer_norm<float, 256>' --target sim:m3-max\n  ksearch port softmax.cu --search llm --model gemini-3.5-pro-preview --evaluations 40\n  ksearch port analyze softmax.cu\n  ksearch port draft softmax.cu"
 )]
 pub struct PortArgs {
     /// One step alone.
@@ -53,6 +54,19 @@ pub struct PortArgs {
     /// Settings of the tunables that are timed at most.
     #[arg(long, default_value_t = 24, value_name = "N")]
     pub settings: u32,
+    /// Who goes on from the proven draft with new ideas: llm, manual:FOLDER or replay:RUN in both roles.
+    #[arg(long, value_name = "WHO")]
+    pub search: Option<String>,
+    /// Which models.
+    #[command(flatten)]
+    pub models: ModelArgs,
+    /// What the search may use up.
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    /// What models are shown of the hardware and of this kind of kernel: `full` (what `ksearch port context` prints),
+    /// `none`, or a Markdown file.
+    #[arg(long, default_value = "full", value_name = "none|full|FILE")]
+    pub context: PathBuf,
 }
 
 /// A step of a port.

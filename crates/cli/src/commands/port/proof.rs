@@ -10,6 +10,7 @@ use ksearch_port::draft::Note;
 use ksearch_task::{Figure, Task};
 use serde::Serialize;
 
+use super::open::OpenSearch;
 use crate::context::show_figure;
 
 /// The original on one workload.
@@ -125,6 +126,8 @@ pub struct Proof {
     pub draft: Option<Verdict>,
     /// Settings that were timed.
     pub settings: Vec<Setting>,
+    /// The search that went on from there.
+    pub search: Option<OpenSearch>,
     /// Judgements of the winner.
     pub trials: Vec<Trial>,
     /// Lines that ran.
@@ -153,6 +156,7 @@ impl Proof {
             original,
             draft: None,
             settings: Vec::new(),
+            search: None,
             trials: Vec::new(),
             coverage: None,
             mlx: Err("the kernel is not proven".into()),
@@ -231,6 +235,17 @@ impl Proof {
                 line(format!("| {} | {time} | {full} |", values.join(" ")));
             }
         }
+        if let Some(s) = &self.search {
+            let time = |f: &Option<Figure>| f.as_ref().map_or_else(|| "no time".to_owned(), show_figure);
+            line(format!(
+                "\n## The search from there\n\nRun `{}`: {} candidates judged in full, from {} to {}{}.",
+                s.run,
+                s.evaluations,
+                time(&s.began),
+                time(&s.best),
+                s.stopped.as_ref().map_or_else(String::new, |why| format!("; ended: {why}"))
+            ));
+        }
         if !self.trials.is_empty() {
             line("\n## Inputs tried with the winner\n".into());
             line(
@@ -270,7 +285,7 @@ impl Proof {
             ));
             if !c.never.is_empty() {
                 let list: Vec<String> = c.never.iter().map(u32::to_string).collect();
-                line(format!("Never ran, so nothing is known of them: lines {} of draft.metal.", list.join(", ")));
+                line(format!("Never ran, so nothing is known of them: lines {} of kernel.metal.", list.join(", ")));
             }
         }
         line("\n## What was not proven\n".into());

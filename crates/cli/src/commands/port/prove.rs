@@ -15,7 +15,7 @@ use ksearch_search::sweep::settings;
 use ksearch_task::{Candidate, Reference, Set, Task, Workload};
 
 use super::proof::{Coverage, OriginalRun, Proof, Setting, Trial};
-use super::{PortArgs, draft};
+use super::{PortArgs, draft, open};
 use crate::args::Global;
 use crate::context;
 use crate::exit::Outcome;
@@ -65,9 +65,16 @@ pub fn run(file: &Path, args: &PortArgs, global: &Global, printer: Printer) -> R
     if first.status != Status::Passed {
         return finish(&proof, &out, None, printer);
     }
-    let (best, tried) = sweep(&judge, &drafted, &first, seed, args.settings, printer);
+    let (mut best, tried) = sweep(&judge, &drafted, &first, seed, args.settings, printer);
     proof.settings = tried;
-    printer.note("judging the best setting on fresh inputs, edge shapes and held-out shapes");
+    if let Some(who) = &args.search {
+        let (found, report) = open::run(who, &out.join(declare::TASK), &best, args, global, printer)?;
+        best = found;
+        proof.search = Some(report);
+    }
+    // From here on with its recipe as a comment, so that line numbers are those of the file that is written.
+    let best = best.with_recipe_comment();
+    printer.note("judging the best kernel on fresh inputs, edge shapes and held-out shapes");
     for round in 1..=ROUNDS {
         let here = seed.wrapping_add(round);
         for stage in [Stage::Confirm, Stage::HeldOut] {
@@ -202,11 +209,13 @@ fn coverage(target: &SimTarget, task: &Arc<Task>, best: &Candidate, seed: u64) -
 /// Writes the proof and the kernel, and says how it ended.
 fn finish(proof: &Proof, out: &Path, best: Option<&Candidate>, printer: Printer) -> Result<Outcome> {
     if let (Some(best), true) = (best, proof.proven) {
-        // The chosen values become the recipe's defaults.
-        let settled = best.clone().with_recipe_comment();
-        let path = out.join("kernel.metal");
-        let text = settled.files.first().map_or("", |f| f.text.as_str());
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        for (i, file) in best.files.iter().enumerate() {
+            let path = out.join(if i == 0 { "kernel.metal" } else { &file.path });
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+            }
+            std::fs::write(&path, &file.text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
     }
     for (name, text) in [("proof.md", proof.markdown()), ("proof.json", serde_json::to_string_pretty(proof)?)] {
         let path = out.join(name);
