@@ -1,6 +1,8 @@
 //! Who plays planner and coder: from arguments to settings, from settings to the roles themselves. The one place where
 //! keys are read from the environment; they go into request headers and nowhere else.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, Result, anyhow, bail};
 use ksearch_llm::{Client, Limits, Prices, Secret, Settings};
 use ksearch_search::builtin::Refinement;
@@ -129,7 +131,8 @@ impl<'a> Roles<'a> {
 /// The built-in roles need a generator for the task.
 fn known(generator: Option<&dyn Generator>) -> Result<&dyn Generator> {
     generator.with_context(|| {
-        let known: Vec<_> = ksearch_search::coder::generators().iter().map(|g| g.task()).collect();
+        let known: BTreeSet<_> = ksearch_search::coder::generators().iter().map(|g| g.task()).collect();
+        let known: Vec<_> = known.into_iter().collect();
         format!(
             "the built-in roles know no strategies for this task (they know {}); let models search it (--planner llm \
              --coder llm --model …), play the roles yourself (--planner manual:DIR --coder manual:DIR), or judge your \

@@ -73,6 +73,12 @@ impl Session {
         Ok(session)
     }
 
+    /// The same, going on from a kernel.
+    pub fn from(mut self, given: Candidate) -> Self {
+        self.material.given = Some(given);
+        self
+    }
+
     fn roles(&self) -> Result<Roles<'_>> {
         let briefing = briefing(&self.config, &self.premises())?;
         Roles::open(&self.global, &self.config, self.generator.as_deref(), &briefing)

@@ -184,3 +184,20 @@ fn files_without_a_kernel_say_what_is_wrong() {
     let (code, _, stderr) = ksearch(&["port", "analyze", folder.path().join("none.cu").to_str().unwrap()]);
     assert!(code == Some(2) && stderr.contains("none.cu"), "{stderr}");
 }
+
+/// Who cannot search is named before any work is done.
+#[test]
+fn a_search_that_cannot_begin_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, file) = (folder.path().join("out"), corpus("softmax_warp.cu"));
+    for (more, part) in [
+        (&["builtin"][..], "use llm, manual:FOLDER or replay:RUN"),
+        (&["llm"], "no model is named"),
+        (&["manual:q", "--context", "nope.md"], "--context nope.md: cannot be read"),
+    ] {
+        let args = ["port", file.to_str().unwrap(), "--out", out.to_str().unwrap(), "--search"];
+        let (exit, _, stderr) = ksearch(&[&args[..], more].concat());
+        assert_eq!(exit, Some(2), "{stderr}");
+        assert!(stderr.contains(part) && !stderr.contains("watching"), "{part}: {stderr}");
+    }
+}

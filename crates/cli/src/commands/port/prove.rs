@@ -14,8 +14,9 @@ use ksearch_port::{Port, PortError, declare};
 use ksearch_search::sweep::settings;
 use ksearch_task::{Candidate, Reference, Set, Task, Workload};
 
+use super::open::Open;
 use super::proof::{Coverage, OriginalRun, Proof, Setting, Trial};
-use super::{PortArgs, draft, open};
+use super::{PortArgs, draft};
 use crate::args::Global;
 use crate::context;
 use crate::exit::Outcome;
@@ -48,6 +49,7 @@ pub fn run(file: &Path, args: &PortArgs, global: &Global, printer: Printer) -> R
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}-port", port.draft.kernel)));
     write_inputs(&out, &port, &cuda)?;
     let task = Arc::new(Task::load(&out.join(declare::TASK))?);
+    let search = args.search.as_ref().map(|who| Open::new(who, &out.join(declare::TASK), args, global)).transpose()?;
     let (target, chip) = context::sim(global, &args.target.target)?;
     let judge = Judge::new(Arc::clone(&task), context::target(global, &args.target.target)?);
     let seed = args.seed.unwrap_or_else(context::fresh_seed);
@@ -67,8 +69,8 @@ pub fn run(file: &Path, args: &PortArgs, global: &Global, printer: Printer) -> R
     }
     let (mut best, tried) = sweep(&judge, &drafted, &first, seed, args.settings, printer);
     proof.settings = tried;
-    if let Some(who) = &args.search {
-        let (found, report) = open::run(who, &out.join(declare::TASK), &best, args, global, printer)?;
+    if let Some(open) = search {
+        let (found, report) = open.run(&best, printer)?;
         best = found;
         proof.search = Some(report);
     }
