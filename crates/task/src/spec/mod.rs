@@ -206,6 +206,8 @@ pub struct Work {
     pub specials: f64,
     /// Bytes of main memory.
     pub bytes: f64,
+    /// Some input has 16-bit elements, so that units for 16-bit operands may do the arithmetic.
+    pub half: bool,
 }
 
 /// Where exact answers come from.
@@ -424,11 +426,14 @@ impl Task {
         let eval = |expr: &Expr, what: &str| {
             expr.eval_real(env).map_err(|error| TaskError::Expr { what: format!("floor.{what}"), error })
         };
+        let tensors = self.tensors_at(env)?;
         let bytes = match &self.floor.bytes {
             Some(expr) => eval(expr, "bytes")?,
-            None => self.tensors_at(env)?.iter().map(|t| t.bytes() as f64).sum(),
+            None => tensors.iter().map(|t| t.bytes() as f64).sum(),
         };
-        Ok(Work { flops: eval(&self.floor.flops, "flops")?, specials: eval(&self.floor.specials, "specials")?, bytes })
+        let is_half = |t: &TensorInfo| t.present && t.role.is_read() && matches!(t.dtype, DType::F16 | DType::BF16);
+        let (flops, specials) = (eval(&self.floor.flops, "flops")?, eval(&self.floor.specials, "specials")?);
+        Ok(Work { flops, specials, bytes, half: tensors.iter().any(is_half) })
     }
 
     /// Exact value of every present output, by the built-in reference; `None` if the task's reference is a source file.
