@@ -26,6 +26,17 @@ fn outcome(dir: &Path, args: &[&str]) -> String {
     )
 }
 
+/// A softmax that is right while nothing overflows: only a relation between two answers tells.
+#[test]
+fn eval_tries_relations_too() {
+    let kernel = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cheats/sim/no_maximum.metal");
+    let folder = tempfile::tempdir().unwrap();
+    let output = ksearch(folder.path()).args(["eval", "softmax", kernel.to_str().unwrap()]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("NaN or infinite"), "{text}");
+}
+
 #[test]
 fn wrong_input_is_told_what_and_where() {
     let dir = tempfile::tempdir().unwrap();

@@ -25,7 +25,8 @@ pub fn run(args: &EvalArgs, global: &Global, printer: Printer) -> Result<Outcome
     let seed = args.seed.unwrap_or_else(context::fresh_seed);
     let judge = Judge::new(task.clone(), target);
     let workloads = chosen(&task, args)?;
-    let verdict = judge.judge_on(&candidate, Stage::Full, seed, &workloads);
+    // With the relations between answers that a winner of a search has to keep too: nobody judges it after this.
+    let verdict = judge.judge_on(&candidate, Stage::Confirm, seed, &workloads);
     print(&verdict, &candidate, printer)?;
     printer.object(&json!({
         "status": verdict.status,
