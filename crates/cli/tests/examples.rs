@@ -26,7 +26,9 @@ fn recorded_runs_replay() {
         assert!(!runs.is_empty(), "{folder} holds no run");
         runs
     };
-    let runs = [runs("examples/runs"), runs("results/cpu/runs"), runs("results/m1-max/runs")].concat();
+    let runs =
+        [runs("examples/runs"), runs("results/cpu/runs"), runs("results/h200/runs"), runs("results/m1-max/runs")]
+            .concat();
     for run in runs {
         let run = run.to_str().unwrap();
         let replayed = json(&["replay", run]);

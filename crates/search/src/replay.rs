@@ -13,7 +13,7 @@ use crate::config::SearchConfig;
 use crate::engine::{self, Kernels, Players, SearchError};
 use crate::evaluate::{Evaluator, Stage};
 use crate::journal::{Journal, JournalError};
-use crate::record::{CodeResult, Event, PlanResult, Premises, Recorded, RoleFailure, Stop};
+use crate::record::{CodeResult, CycleEnd, Event, PlanResult, Premises, Recorded, RoleFailure, Stop};
 use crate::recorder::Observer;
 use crate::roles::{
     Cancel, CodeAnswer, CodeRequest, Coder, Exchange, PlanAnswer, PlanRequest, Planner, RoleError, RoleErrorKind,
@@ -62,7 +62,7 @@ pub struct Replayed {
     pub difference: Option<Difference>,
 }
 
-/// Replays a run. `planner` and `coder` derive their answers again too (built-in ones, or models on a recorded
+/// Replays a run, up to where the wall-clock budget ended something. `planner` and `coder` derive their answers again too (built-in ones, or models on a recorded
 /// transcript); where there is none, the recorded answers are taken as they are.
 pub fn replay(
     events: &[Recorded],
@@ -80,7 +80,10 @@ pub fn replay_into(
     coder: Option<&dyn Coder>,
 ) -> Result<Replayed, ReplayError> {
     let state = RunState::fold(events)?;
-    let recorded: Vec<&Recorded> = events.iter().filter(|e| is_derivable(&e.event)).collect();
+    // What the clock ended cannot be derived, nor what came of that.
+    let clock = events.iter().position(|e| is_by_the_clock(&e.event));
+    let derivable = events.get(..clock.unwrap_or(events.len())).unwrap_or(events);
+    let recorded: Vec<&Recorded> = derivable.iter().filter(|e| is_derivable(&e.event)).collect();
     let cancel = Cancel::default();
     let tape = Tape::default();
     let past = Past::new(events, &state);
@@ -94,10 +97,10 @@ pub fn replay_into(
         observer: &tape,
         cancel: &cancel,
     };
-    run(&players, events, &state, journal)?;
+    run(&players, derivable, &state, journal)?;
     let derived = tape.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     // A run that was cut off says nothing about what would have come next.
-    let cut = state.finished.is_none();
+    let cut = state.finished.is_none() || clock.is_some();
     let reworded = reworded.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Replayed { reworded, ..compare(&recorded, &derived, cut) })
 }
@@ -158,6 +161,15 @@ fn is_derivable(event: &Event) -> bool {
         ),
         Event::Started { .. } => false,
         event => event.is_decision(),
+    }
+}
+
+/// Did the wall-clock budget decide this?
+fn is_by_the_clock(event: &Event) -> bool {
+    match event {
+        Event::Stopped { reason } => *reason == Stop::WallTime,
+        Event::Closed { report, .. } => report.ended == CycleEnd::WallTime,
+        _ => false,
     }
 }
 
