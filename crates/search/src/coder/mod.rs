@@ -32,6 +32,10 @@ pub fn generators() -> Vec<Box<dyn Generator>> {
         Box::new(ssd::Ssd::new()),
         Box::new(cpu::attention::Attention::new()),
         Box::new(cpu::selective_scan::SelectiveScan::new()),
+        Box::new(cpu::conv1d_silu::family()),
+        Box::new(cpu::gated_rms_norm::family()),
+        Box::new(cpu::scan_step::family()),
+        Box::new(cpu::ssd::family()),
         Box::new(cuda::attention::Attention::new()),
         Box::new(cuda::selective_scan::SelectiveScan::new()),
     ]

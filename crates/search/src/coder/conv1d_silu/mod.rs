@@ -145,18 +145,6 @@ mod tests {
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&Conv1dSilu::new(), 16, |choices| {
-            vec![
-                ("batch", choices.number(1..=3).to_string()),
-                ("L", choices.pick(&[1, 2, 5, 33, 64]).to_string()),
-                ("dim", choices.pick(&[1, 4, 7, 36, 64, 130]).to_string()),
-                ("K", choices.pick(&[2, 3, 4]).to_string()),
-                ("T", choices.pick(&["f16", "f32", "bf16"]).to_string()),
-                ("silu", choices.number(0..=1).to_string()),
-                ("has_bias", choices.number(0..=1).to_string()),
-                ("has_initial_state", choices.number(0..=1).to_string()),
-                ("has_final_state", choices.number(0..=1).to_string()),
-            ]
-        });
+        testing::random_plans_are_right(&Conv1dSilu::new(), 16, testing::workloads::conv1d_silu);
     }
 }

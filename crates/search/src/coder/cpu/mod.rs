@@ -1,7 +1,12 @@
 //! Kernels for processors: C++ with the compiler's vector types. Must not know what is measured.
 
 pub(super) mod attention;
+pub(super) mod conv1d_silu;
+mod family;
+pub(super) mod gated_rms_norm;
+pub(super) mod scan_step;
 pub(super) mod selective_scan;
+pub(super) mod ssd;
 
 use crate::strategy::{Effect, Strategy};
 
@@ -42,6 +47,40 @@ mod tests {
     fn the_naive_kernels_are_right() {
         testing::naive_is_right(&attention::Attention::new());
         testing::naive_is_right(&selective_scan::SelectiveScan::new());
+        for family in families() {
+            testing::naive_is_right(&family);
+        }
+    }
+
+    fn families() -> [family::Family; 4] {
+        [conv1d_silu::family(), gated_rms_norm::family(), scan_step::family(), ssd::family()]
+    }
+
+    #[test]
+    fn every_strategy_of_the_small_families_resolves_on_every_workload() {
+        for family in families() {
+            testing::every_strategy_resolves(&family);
+        }
+    }
+
+    #[test]
+    fn random_plans_of_the_convolution_are_right() {
+        testing::random_plans_are_right(&conv1d_silu::family(), 14, testing::workloads::conv1d_silu);
+    }
+
+    #[test]
+    fn random_plans_of_the_gated_norm_are_right() {
+        testing::random_plans_are_right(&gated_rms_norm::family(), 14, testing::workloads::gated_rms_norm);
+    }
+
+    #[test]
+    fn random_plans_of_the_step_are_right() {
+        testing::random_plans_are_right(&scan_step::family(), 14, testing::workloads::scan_step);
+    }
+
+    #[test]
+    fn random_plans_of_ssd_are_right() {
+        testing::random_plans_are_right(&ssd::family(), 14, testing::workloads::ssd);
     }
 
     #[test]

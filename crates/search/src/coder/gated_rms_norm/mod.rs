@@ -145,14 +145,6 @@ mod tests {
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&GatedRmsNorm::new(), 16, |choices| {
-            vec![
-                ("R", choices.number(1..=20).to_string()),
-                ("C", choices.pick(&[1, 4, 7, 31, 32, 130, 516, 1001]).to_string()),
-                ("T", choices.pick(&["f16", "f32", "bf16"]).to_string()),
-                ("eps", choices.pick(&["1e-5", "0.3"]).to_string()),
-                ("has_z", choices.number(0..=1).to_string()),
-            ]
-        });
+        testing::random_plans_are_right(&GatedRmsNorm::new(), 16, testing::workloads::gated_rms_norm);
     }
 }

@@ -163,17 +163,6 @@ mod tests {
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&ScanStep::new(), 16, |choices| {
-            vec![
-                ("batch", choices.number(1..=5).to_string()),
-                ("dim", choices.pick(&[1, 3, 31, 64, 77]).to_string()),
-                ("states", choices.pick(&[1, 4, 5, 16, 33, 64]).to_string()),
-                ("T", choices.pick(&["f16", "f32", "bf16"]).to_string()),
-                ("dt_softplus", choices.number(0..=1).to_string()),
-                ("has_D", choices.number(0..=1).to_string()),
-                ("has_z", choices.number(0..=1).to_string()),
-                ("has_dt_bias", choices.number(0..=1).to_string()),
-            ]
-        });
+        testing::random_plans_are_right(&ScanStep::new(), 16, testing::workloads::scan_step);
     }
 }

@@ -157,22 +157,6 @@ mod tests {
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&Ssd::new(), 16, |choices| {
-            let groups = choices.number(1..=2);
-            vec![
-                ("batch", choices.number(1..=2).to_string()),
-                ("L", choices.pick(&[1, 5, 32, 45]).to_string()),
-                ("groups", groups.to_string()),
-                ("heads", (groups * choices.number(1..=2)).to_string()),
-                ("P", choices.pick(&[1, 7, 16, 24, 33]).to_string()),
-                ("states", choices.pick(&[1, 4, 10, 16, 64]).to_string()),
-                ("T", choices.pick(&["f16", "f32", "bf16"]).to_string()),
-                ("dt_softplus", choices.number(0..=1).to_string()),
-                ("has_D", choices.number(0..=1).to_string()),
-                ("has_dt_bias", choices.number(0..=1).to_string()),
-                ("has_initial_state", choices.number(0..=1).to_string()),
-                ("has_final_state", choices.number(0..=1).to_string()),
-            ]
-        });
+        testing::random_plans_are_right(&Ssd::new(), 16, testing::workloads::ssd);
     }
 }

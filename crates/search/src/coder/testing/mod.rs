@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod processor;
 mod run;
+pub(super) mod workloads;
 
 use std::collections::BTreeMap;
 
@@ -143,7 +144,7 @@ fn check(candidate: &Candidate, task: &Task, workload: &Workload, seed: u64, mod
 pub(super) fn random_plans_are_right(
     generator: &dyn Generator,
     cases: u32,
-    values: fn(&mut Choices) -> Vec<(&'static str, String)>,
+    values: fn(&mut Choices) -> workloads::Values,
 ) {
     let facts = facts(generator.task());
     let task = builtin::task(generator.task()).unwrap();

@@ -7,6 +7,8 @@ use ksearch_device::{Purpose, Target};
 use ksearch_task::compare::compare;
 use ksearch_task::{Candidate, Task, Tensor, Workload};
 
+use super::run::exact;
+
 fn target() -> Result<&'static CpuTarget, String> {
     static TARGET: OnceLock<Result<CpuTarget, String>> = OnceLock::new();
     // Workers are this test program, in which that test serves.
@@ -23,8 +25,7 @@ pub fn check(candidate: &Candidate, task: &Task, workload: &Workload, seed: u64)
     });
     let mut runnable = target()?.build(candidate, &resolved).map_err(|e| e.to_string())?;
     runnable.run(&mut slots, Purpose::Check).map_err(|e| e.to_string())?;
-    let exact =
-        task.builtin_answer(&workload.env, &inputs).ok_or("no built-in reference")?.map_err(|e| e.to_string())?;
+    let exact = exact(task, workload, &inputs)?;
     for (name, slot) in slots.iter().filter(|(_, s)| s.writable) {
         if slot.written.as_ref().is_some_and(|w| w.iter().any(|w| !w)) {
             return Err(format!("`{name}` is not written whole"));

@@ -1,13 +1,14 @@
 //! Runs a candidate on the simulator and compares it with the exact answer: what the generators' tests need, and no
 //! more. Judging candidates is another crate's work.
 
+use indexmap::IndexMap;
 use ksearch_device::reference::exact_answer;
 use ksearch_msl::{CompileOptions, Compiler, Optimise, ParamKind, SourceFile};
 use ksearch_simt::{ArgValue, Buffer, BufferId, Launch, Limits, Memory, Mode, Outcome, Program};
 use ksearch_task::candidate::{Bound, scalar};
 use ksearch_task::compare::compare;
 use ksearch_task::spec::Reference;
-use ksearch_task::{Candidate, Task, Tensors, Workload};
+use ksearch_task::{Candidate, Exact, Task, Tensors, Workload};
 
 /// One dispatch as it was counted.
 pub struct Counted {
@@ -35,14 +36,7 @@ pub fn check(
 ) -> Result<Vec<Counted>, String> {
     let inputs = task.inputs(workload, seed).map_err(|e| e.to_string())?;
     let (memory, counted) = run(candidate, task, workload, &inputs, mode)?;
-    let exact = match (task.builtin_answer(&workload.env, &inputs), &task.reference) {
-        (Some(answer), _) => answer.map_err(|e| e.to_string())?,
-        (None, Reference::Source(source)) => {
-            let resolved = source.resolve(task, &workload.env).map_err(|e| e.to_string())?;
-            exact_answer(source, &resolved, &inputs).map_err(|e| e.to_string())?
-        }
-        (None, Reference::Builtin(_)) => return Err("no built-in reference".to_owned()),
-    };
+    let exact = exact(task, workload, &inputs)?;
     let infos = task.tensors_at(&workload.env).map_err(|e| e.to_string())?;
     for info in infos.iter().filter(|t| t.present && t.role.is_written()) {
         let buffer = memory.buffers.iter().find(|b| b.name == info.name).ok_or("an output has no buffer")?;
@@ -55,6 +49,18 @@ pub fn check(
         }
     }
     Ok(counted)
+}
+
+/// The exact answer, by the task's reference.
+pub fn exact(task: &Task, workload: &Workload, inputs: &Tensors) -> Result<IndexMap<String, Exact>, String> {
+    match (task.builtin_answer(&workload.env, inputs), &task.reference) {
+        (Some(answer), _) => answer.map_err(|e| e.to_string()),
+        (None, Reference::Source(source)) => {
+            let resolved = source.resolve(task, &workload.env).map_err(|e| e.to_string())?;
+            exact_answer(source, &resolved, inputs).map_err(|e| e.to_string())
+        }
+        (None, Reference::Builtin(_)) => Err("no built-in reference".to_owned()),
+    }
 }
 
 fn run(
