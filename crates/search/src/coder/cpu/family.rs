@@ -59,6 +59,7 @@ impl Generator for Family {
             context.flag(name, plan.has(strategy));
         }
         context.flag("exp2", plan.has(EXP2));
+        context.flag("bfloat", true);
         // A part of the shared templates that none of these uses.
         context.flag("transpose", false);
         context.text("strategies", strategies(&self.catalogue, plan));
