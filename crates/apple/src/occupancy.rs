@@ -51,6 +51,15 @@ pub fn max_threads_by_registers(chip: &Chip, halves: u32) -> u32 {
     (106_496 / halves / 64 * 64).clamp(384, chip.max_threads)
 }
 
+/// 16-bit register halves that a thread may have where a threadgroup may have `threads` threads: the same table, read
+/// the other way.
+pub fn register_halves_by_threads(chip: &Chip, threads: u32) -> u32 {
+    if !chip.registers_bound_occupancy {
+        return 256;
+    }
+    (106_496 / threads.max(1) / 8 * 8).clamp(8, 256)
+}
+
 /// Residency of threadgroups of `threads` threads, `halves` register halves a thread and `memory` bytes of threadgroup
 /// memory, when `groups` of them are launched.
 pub fn occupancy(chip: &Chip, threads: u32, halves: u32, memory: u32, groups: u64) -> Occupancy {
@@ -96,6 +105,7 @@ mod tests {
             (256, 384),
         ] {
             assert_eq!(max_threads_by_registers(&chip, halves), threads, "{halves} halves");
+            assert_eq!(register_halves_by_threads(&chip, threads), halves, "{threads} threads");
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod contest;
 mod context;
 mod exit;
 mod printer;

@@ -18,6 +18,7 @@ use ksearch_search::{
 use ksearch_task::{Candidate, Task};
 
 use crate::args::{BudgetArgs, Global};
+use crate::contest::Contest;
 use crate::context::{self, show_figure};
 use crate::exit::{self, Outcome};
 use crate::printer::{Printer, Tone};
@@ -169,7 +170,7 @@ impl Session {
             best.file = Some(file);
         }
         show(&summary, None, printer)?;
-        printer.object(&summary)?;
+        printer.object(&with_contest(&summary, &view, &self.global, printer)?)?;
         if state.stop == Some(Stop::Interrupted) {
             printer.note(format!("\ninterrupted; nothing is lost: ksearch resume {}", lock.name));
             return Ok(Outcome::Interrupted);
@@ -221,6 +222,28 @@ impl Session {
         let kernels = Kernels { naive, given: self.material.given.clone() };
         ksearch_search::start(players, config, premises, kernels, journal)
     }
+}
+
+/// The summary as an object, with how sure its win against the library is, which is printed as well.
+pub fn with_contest(
+    summary: &RunSummary,
+    view: &RunView,
+    global: &Global,
+    printer: Printer,
+) -> Result<serde_json::Value> {
+    let contest = match Contest::of(view, global) {
+        Ok(contest) => contest,
+        Err(why) => {
+            printer.note(format!("how sure the win against the library is cannot be told: {why:#}"));
+            None
+        }
+    };
+    let mut object = serde_json::to_value(summary)?;
+    object["robustness"] = contest.as_ref().map(Contest::json).unwrap_or_default();
+    if let Some(contest) = contest {
+        contest.show(printer)?;
+    }
+    Ok(object)
 }
 
 /// Did the run end because something broke?

@@ -49,6 +49,11 @@ struct Group {
 /// Width, in ln of the ratio, within which a wrong order costs only part.
 const SOFT: f64 = 0.04;
 
+/// Loss of a parameter that lies half its bounds' width, in ln, from the start.
+const PULL: f64 = 0.015;
+/// Half width of bounds, in ln, below which they count as so wide.
+const NARROW: f64 = 0.05;
+
 fn groups(samples: &[&Sample]) -> Vec<Group> {
     let mut by: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (i, s) in samples.iter().enumerate() {
@@ -107,10 +112,15 @@ fn loss(chip: &Chip, p: &Params, samples: &[&Sample], groups: &[Group]) -> f64 {
 pub fn fit(chip: &Chip, file: &ModelFile, start: &Params, samples: &[&Sample], effort: Effort) -> (Params, f64) {
     let groups = groups(samples);
     let mut rng = ChaCha8Rng::seed_from_u64(effort.seed);
-    // Far from the start costs a little, so that what the data do not tell stays put.
+    // Far from the start costs a little, measured by how wide the bounds are, so that what the data do not tell stays put.
     let anchor = start.clone();
-    let pull =
-        |p: &Params| -> f64 { Param::ALL.iter().map(|&q| (p.get(q) / anchor.get(q)).ln().powi(2)).sum::<f64>() * 1e-3 };
+    let pull = |p: &Params| -> f64 {
+        let far = |&q: &Param| {
+            let (lo, hi) = file.bounds(q);
+            ((p.get(q) / anchor.get(q)).ln() / ((hi / lo).ln() / 2.0).max(NARROW)).powi(2)
+        };
+        PULL * Param::ALL.iter().map(far).sum::<f64>()
+    };
     let mut best = start.clone();
     let mut least = loss(chip, &best, samples, &groups);
     let mut widths = vec![0.15f64; Param::ALL.len()];
@@ -173,7 +183,8 @@ mod tests {
             simdgroups: 4.0,
             threads: 128,
             repeat: dispatches,
-            instructions: vec![100.0 * (1.0 + name as f64); ksearch_simt::InstrClass::COUNT],
+            // Little enough that launching is most of the time.
+            instructions: vec![1.0 + name as f64; ksearch_simt::InstrClass::COUNT],
             sampled: 1.0,
             ..Features::default()
         };

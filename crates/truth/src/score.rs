@@ -13,6 +13,9 @@ pub const APART: f64 = 1.1;
 /// Pairs of like programs from which the noise of a size is estimated.
 const ENOUGH: usize = 20;
 
+/// Pairs of programs that were measured more than once from which a size's ceiling is estimated.
+const REPEATED: usize = 200;
+
 /// One measured and simulated time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
@@ -77,6 +80,9 @@ pub struct Score {
     pub resolved: f64,
     /// The same as `pairwise` if all measurements are taken to be at top clock.
     pub one_clock: f64,
+    /// Share of `pairs` that other measurements of the same programs order as measured: what noise leaves to any model.
+    /// Sizes with too few programs that were measured more than once count as free of noise.
+    pub ceiling: f64,
     /// Measured time of the program that the simulation would pick over the best measured, less one; the worst size.
     pub regret: f64,
     /// Median of |ln(simulated / measured)|.
@@ -149,6 +155,31 @@ impl Pairs {
         out
     }
 
+    /// As [`Self::count`], but each program that was measured more than once is foretold by the median of its other
+    /// measurements. Pairs of such programs stand for all `pairs` of the size.
+    fn repeated(points: &[&Point], pairs: usize) -> Self {
+        let foretold: Vec<(f64, f64, u64)> = points
+            .iter()
+            .filter_map(|p| {
+                let same = |q: &&&Point| q.work == p.work && !std::ptr::eq(**q, *p);
+                let others: Vec<f64> = points.iter().filter(same).map(|q| q.top(Clocks::Two)).collect();
+                (!others.is_empty()).then(|| (p.top(Clocks::Two), quantile(&others, 0.5), p.work))
+            })
+            .collect();
+        let mut out = Self::default();
+        for (i, a) in foretold.iter().enumerate() {
+            for b in foretold.iter().take(i) {
+                let measured = (a.0 / b.0).ln();
+                if a.2 != b.2 && measured.abs() > APART.ln() {
+                    out.all += 1;
+                    out.right += f64::from(u8::from((a.1 / b.1).ln() * measured > 0.0));
+                }
+            }
+        }
+        let share = if out.all < REPEATED { 1.0 } else { out.share() };
+        Self { right: pairs as f64 * share, all: pairs }
+    }
+
     fn add(&mut self, o: Self) {
         self.right += o.right;
         self.all += o.all;
@@ -166,13 +197,15 @@ pub fn score(points: &[Point]) -> Report {
         groups.entry((p.task.as_str(), p.size.as_str())).or_default().push(p);
     }
     let mut report = Report::default();
-    let mut sums: BTreeMap<Option<&str>, ([Pairs; 3], f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Option<&str>, ([Pairs; 4], f64)> = BTreeMap::new();
     for ((task, size), list) in &groups {
         let apart = noise(list);
+        let two = Pairs::count(list, Clocks::Two, APART.ln());
         let counts = [
-            Pairs::count(list, Clocks::Two, APART.ln()),
+            two,
             Pairs::count(list, Clocks::Two, apart),
             Pairs::count(list, Clocks::One, APART.ln()),
+            Pairs::repeated(list, two.all),
         ];
         let best = list.iter().map(|p| p.top(Clocks::Two)).fold(f64::INFINITY, f64::min);
         let pick = list.iter().min_by(|a, b| a.simulated.total_cmp(&b.simulated));
@@ -201,7 +234,7 @@ pub fn score(points: &[Point]) -> Report {
     report
 }
 
-fn summary(points: &[&Point], [two, resolved, one]: [Pairs; 3], regret: f64) -> Score {
+fn summary(points: &[&Point], [two, resolved, one, ceiling]: [Pairs; 4], regret: f64) -> Score {
     let logs: Vec<f64> = points.iter().map(|p| (p.simulated / p.top(Clocks::Two)).ln()).collect();
     let sizes: Vec<f64> = logs.iter().map(|l| l.abs()).collect();
     Score {
@@ -212,6 +245,7 @@ fn summary(points: &[&Point], [two, resolved, one]: [Pairs; 3], regret: f64) -> 
         resolved_pairs: resolved.all,
         resolved: resolved.share(),
         one_clock: one.share(),
+        ceiling: ceiling.share(),
         regret,
         median: quantile(&sizes, 0.5),
         p90: quantile(&sizes, 0.9),
@@ -270,5 +304,18 @@ mod tests {
         assert!(r.noise["t s"] > 1.4, "{:?}", r.noise);
         assert!(r.overall.resolved_pairs < r.overall.pairs);
         assert!(r.overall.resolved > r.overall.pairwise);
+        assert_eq!(r.overall.ceiling, 1.0, "one program alone was measured more than once");
+    }
+
+    #[test]
+    fn measurements_that_do_not_repeat_bound_what_a_model_can_reach() {
+        // Two programs whose measurements have the same spread, and two that stay apart.
+        let draws = |name: &str, times: &[f64]| times.iter().map(|t| point(name, *t, 1.0)).collect::<Vec<_>>();
+        let spread: Vec<f64> = (0..20).map(|i| 3.0 + 0.3 * f64::from(i)).collect();
+        let noisy = [draws("a", &spread), draws("b", &spread)].concat();
+        let steady = [draws("a", &[3.0; 20]), draws("b", &[9.0; 20])].concat();
+        let (noisy, steady) = (score(&noisy).overall.ceiling, score(&steady).overall.ceiling);
+        assert!(noisy < 0.6, "{noisy}");
+        assert_eq!(steady, 1.0);
     }
 }

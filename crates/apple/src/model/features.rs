@@ -11,6 +11,8 @@ use crate::record::Dispatched;
 
 /// Bytes of a line.
 pub const LINE: f64 = 128.0;
+/// Bytes of a sector.
+const SECTOR: f64 = 64.0;
 /// Blocks whose spills are priced; those that spill most.
 const SPILLING: usize = 12;
 
@@ -39,6 +41,9 @@ pub struct Features {
     pub register_halves: u32,
     /// Threadgroup memory, bytes.
     pub threadgroup_memory: u32,
+    /// `[[max_total_threads_per_threadgroup]]`, where the kernel declares it: the compiler keeps to the registers that so
+    /// many threads may have.
+    pub max_threads: Option<u32>,
     /// Lines per simdgroup by reuse distance, all kinds.
     pub reuse: [f64; CLASSES],
     /// 64-byte sectors, lines, lines of private memory, passes of threadgroup memory, all per simdgroup.
@@ -49,6 +54,14 @@ pub struct Features {
     pub private_lines: f64,
     /// See `sectors`.
     pub passes: f64,
+    /// Of the passes, those of stores.
+    pub store_passes: f64,
+    /// 64-byte sectors that stores touch, per simdgroup, beyond those that their bytes would fill.
+    pub partial_stores: f64,
+    /// Lines of private memory per simdgroup by reuse distance; they are in `reuse` too.
+    pub private_reuse: [f64; CLASSES],
+    /// Distinct bytes that the launch stores.
+    pub stored: f64,
     /// Divergent branches per simdgroup.
     pub divergent: f64,
     /// Conflicts of atomics on one address per simdgroup.
@@ -76,6 +89,7 @@ impl Features {
         let per = |n: u64| n as f64 / simds;
         let mut words = [0.0; 4];
         let mut class_of = std::collections::HashMap::new();
+        let mut group_stores = std::collections::HashSet::new();
         for (b, runs) in d.detail.shape.blocks.iter().zip(&d.detail.blocks) {
             for n in &b.nodes {
                 let k = match n.class {
@@ -86,6 +100,9 @@ impl Features {
                     _ => continue,
                 };
                 class_of.insert(n.point, k);
+                if n.class == C::StoreThreadgroup {
+                    group_stores.insert(n.point);
+                }
                 words[k] += f64::from(n.words.max(1)) * per(runs.runs);
             }
         }
@@ -99,27 +116,41 @@ impl Features {
             path: path(&d.detail, c.simdgroups),
             register_halves: c.register_halves,
             threadgroup_memory: c.threadgroup_memory,
+            max_threads: d.max_threads,
             divergent: per(c.divergent_branches),
             atomic_conflicts: per(c.atomic_conflicts),
             group_bytes: c.group_lines.iter().sum::<u64>() as f64 * LINE / groups,
             ..Self::default()
         };
+        let mut stored_sectors = 0.0;
         for p in &d.detail.points {
             match class_of.get(&p.point).copied().unwrap_or(0) {
-                2 => f.passes += per(p.units),
+                2 => {
+                    f.passes += per(p.units);
+                    if group_stores.contains(&p.point) {
+                        f.store_passes += per(p.units);
+                    }
+                }
                 k => {
                     for (a, n) in f.reuse.iter_mut().zip(p.reuse) {
                         *a += per(n);
                     }
                     if k == 3 {
                         f.private_lines += per(p.units);
+                        for (a, n) in f.private_reuse.iter_mut().zip(p.reuse) {
+                            *a += per(n);
+                        }
                     } else {
+                        if k == 1 {
+                            stored_sectors += per(p.sectors);
+                        }
                         f.sectors += per(p.sectors);
                         f.lines += per(p.units);
                     }
                 }
             }
         }
+        f.partial_stores = (stored_sectors - per(c.device_bytes[1]) / SECTOR).max(0.0);
         let mut blocks = pressure(&d.detail, c.simdgroups);
         f.live = blocks.iter().map(|b| b.live).fold(0.0, f64::max);
         let worth = |b: &BlockPressure| b.runs * (b.early - 60.0).max(0.0);
@@ -147,7 +178,11 @@ fn traffic(f: &mut Features, d: &Dispatched) {
         let lines = length.unwrap_or(10_000) as f64 / LINE + 1.0;
         for k in 0..2 {
             let (distinct, all) = (b.distinct[k] as f64, b.by_group[k] as f64 * scale);
-            f.footprint += lines.min(distinct.max(all.min(distinct * scale))) * LINE;
+            let bytes = lines.min(distinct.max(all.min(distinct * scale))) * LINE;
+            f.footprint += bytes;
+            if k == 1 {
+                f.stored += bytes;
+            }
         }
     }
 }

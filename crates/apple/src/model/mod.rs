@@ -19,7 +19,7 @@ use ksearch_simt::observe::reuse::DISTANCES;
 use crate::chip::Chip;
 use crate::estimate::Term;
 use crate::instr::{classes, cost};
-use crate::occupancy::{Occupancy, occupancy};
+use crate::occupancy::{Occupancy, occupancy, register_halves_by_threads};
 use features::LINE;
 
 /// Bytes of the second level that a chip has per core for each KiB of the parameter.
@@ -71,13 +71,22 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
     let per_core = (groups / cores).ceil();
     let resident = f64::from(occ.groups).min(per_core).max(1.0);
 
-    // Spills: values beyond the register file are stored to and loaded from device memory.
+    // Spills: values beyond the registers that the compiler may use are stored to and loaded from device memory.
     let early = g(Param::EarlyLoads);
-    let spilled = |b: &BlockPressure| {
-        let over = (b.live.max(b.early * early) - g(Param::RegistersMax)).max(0.0);
-        b.runs * over / (1.0 + over / g(Param::SpillCap))
+    let allowed = f.max_threads.map_or(256, |n| register_halves_by_threads(chip, n));
+    let registers = g(Param::RegistersMax).min(f64::from(allowed) / 2.0);
+    let over = |b: &BlockPressure| {
+        let over = (b.live.max(b.early * early) - registers).max(0.0);
+        over / (1.0 + over / g(Param::SpillCap))
     };
-    let spills: f64 = f.pressure.iter().map(spilled).sum();
+    let spills: f64 = f.pressure.iter().map(|b| b.runs * over(b)).sum();
+    let spilled_at_once = f.pressure.iter().map(over).fold(0.0, f64::max);
+    // Private memory of all that is resident has to fit the second level, or it waits for what lies beyond.
+    let l2_core = g(Param::L2Kib) * KIB;
+    let far_spills = beyond(l2_core, (spilled_at_once * LINE * resident * simds).max(1.0));
+    let far_private: f64 =
+        f.private_reuse.iter().enumerate().map(|(i, n)| n * beyond(l2_core / LINE / resident, distance(i))).sum();
+    let farther = g(Param::FarWait) - 1.0;
 
     // Issue: cycles of one simdgroup on its scheduler.
     let (mut scalar, mut complex, mut complex_count, mut matrix) = (0.0, 0.0, 0.0, 0.0);
@@ -118,7 +127,7 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
         threadgroup: g(Param::WaitThreadgroup),
         device: g(Param::WaitDevice),
         missed: g(Param::WaitMissed),
-        private: g(Param::WaitPrivate),
+        private: g(Param::WaitPrivate) * (1.0 + farther * (far_private / f.private_lines.max(1.0)).min(1.0)),
         barriers: g(Param::WaitBarrier),
         branches: g(Param::WaitBranch),
         matrix: 1.0,
@@ -126,11 +135,19 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
     let path_one = f.path.cycles(&weights)
         + g(Param::WaitDiverge) * f.divergent
         + g(Param::WaitStart)
-        + g(Param::SpillWait) * spills;
+        + g(Param::SpillWait) * spills * (1.0 + farther * far_spills);
 
-    // Waves of resident threadgroups; each takes as long as its issue or its path.
+    // Waves of resident threadgroups. A scheduler idles while all its simdgroups stall at once; with r of them that
+    // issue for i cycles and stall for s, independently, that is the share (s / (i + s))^r of the time.
+    let stall = (path_one - issue_one).max(0.0);
     let wave = |n: f64| {
-        if n > 0.0 { join((n * simds / 4.0).max(1.0) * issue_one, path_one, g(Param::OverlapLatency)) } else { 0.0 }
+        if n <= 0.0 {
+            return 0.0;
+        }
+        let sharing = (n * simds / 4.0).max(1.0);
+        let independent = 1.0 + (sharing - 1.0) * g(Param::IndependentStalls);
+        let idle = (stall / (issue_one + stall).max(1.0)).powf(independent);
+        (sharing * issue_one / (1.0 - idle).max(1e-3)).max(path_one)
     };
     let full = (per_core / resident).floor();
     let last = per_core - full * resident;
@@ -141,32 +158,33 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
     let share = g(Param::Sectors).min(1.5);
     let port_lines = f.sectors * 64.0 * share + f.lines * LINE * (1.0 - share) + f.private_lines * LINE;
     let l1 = on_core * port_lines.max(0.0) / (chip.l1_bytes_per_cycle * g(Param::L1Port));
-    let threadgroup = on_core * f.passes * LINE / (chip.threadgroup_bytes_per_cycle * g(Param::ThreadgroupPort));
+    let passes = f.passes - f.store_passes * (1.0 - g(Param::GroupStore));
+    let threadgroup = on_core * passes * LINE / (chip.threadgroup_bytes_per_cycle * g(Param::ThreadgroupPort));
     let kept = (g(Param::L1Lines) * chip.l1_bytes as f64 / 8192.0 / resident).max(2.0);
     let missed: f64 = f.reuse.iter().enumerate().map(|(i, n)| n * beyond(kept, distance(i))).sum::<f64>()
         + spills * g(Param::SpillLines);
-    let l2 = on_core * LINE * missed / (chip.l2_bytes_per_cycle * g(Param::L2Port));
+    let merged = g(Param::PartialStore) * f.partial_stores;
+    let l2 = on_core * (LINE * missed / (chip.l2_bytes_per_cycle * g(Param::L2Port)) + merged);
 
     // Off the core.
     let all_groups = f.group_bytes * groups;
-    let l2_bytes = g(Param::L2Kib) * KIB * cores;
+    let l2_bytes = l2_core * cores;
     let l2_share = (l2_bytes / f.footprint.max(1.0)).min(1.0);
-    let slc_bytes = f.footprint * (1.0 - l2_share) + (all_groups - f.footprint).max(0.0) * (1.0 - l2_share);
+    let own = groups * simds * LINE * (far_private + far_spills * spills * g(Param::SpillLines));
+    let slc_bytes = f.footprint * (1.0 - l2_share) + (all_groups - f.footprint).max(0.0) * (1.0 - l2_share) + own;
     let slc = slc_bytes / (chip.slc_gbs * 1e9 * g(Param::Slc)) * hz;
     let far = 1.0 / (1.0 + (chip.slc_bytes as f64 / f.buffers.max(1.0)).powi(3));
     let dram_bytes = f.footprint * far;
     let dram = dram_bytes / (chip.dram_gbs * 1e9 * g(Param::Dram)) * hz;
     let parts = [l1, threadgroup, l2, slc, dram];
     let most = parts.iter().copied().fold(0.0, f64::max);
-    let memory = if most > 0.0 {
-        most * parts.iter().map(|t| (t / most).powf(MEMORY_NORM)).sum::<f64>().powf(1.0 / MEMORY_NORM)
-    } else {
-        0.0
-    };
+    let ports = join(l1, threadgroup, MEMORY_NORM);
+    let memory = join(join(l2, slc, MEMORY_NORM), dram, MEMORY_NORM);
 
     let atomics = f.atomic_conflicts * groups * simds * ATOMIC_SECONDS / groups.min(cores);
     let dispatch = chip.dispatch_us * 1e-6 * g(Param::Dispatch) / clock;
-    let body = join(core, memory, g(Param::OverlapMemory));
+    let drain = f.stored / (chip.slc_gbs * 1e9 * g(Param::Drain)) * hz;
+    let body = join(join(core, ports, g(Param::OverlapPorts)), memory, g(Param::OverlapMemory)) + drain;
     let waves = full + f64::from(u8::from(last > 0.0));
     let sync = f.path.barriers * weights.barriers * waves;
     let issue = per_core * simds / 4.0 * issue_one;
@@ -176,7 +194,7 @@ pub fn time(chip: &Chip, p: &Params, f: &Features, clock: f64) -> Timed {
         (Term::L1, s(l1)),
         (Term::Threadgroup, s(threadgroup)),
         (Term::L2, s(l2)),
-        (Term::Slc, s(slc)),
+        (Term::Slc, s(slc + drain)),
         (Term::Dram, s(dram)),
         (Term::Latency, s((path_one * waves - sync).max(0.0))),
         (Term::Sync, s(sync) + atomics),

@@ -104,12 +104,16 @@ struct Step {
     class: C,
 }
 
+/// Issue slots of an instruction of one simdgroup alone. Those of the integer-and-complex pipe take 4 to 8 cycles there
+/// (metal-benchmarks), a slot about two.
 fn slots(class: C) -> f64 {
     match class {
         C::SimdReduce | C::SinCos | C::Special => 8.0,
         C::ShuffleRandom => 15.0,
         C::IntDiv => 12.0,
-        C::Int64 => 2.0,
+        C::Sqrt => 4.0,
+        C::Rcp => 3.0,
+        C::Int64 | C::Exp2 | C::IntMul | C::Shift | C::Convert => 2.0,
         C::Mma32 | C::Mma16 => 0.01,
         _ => 1.0,
     }

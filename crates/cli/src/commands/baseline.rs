@@ -68,7 +68,7 @@ pub struct MlxArgs {
 }
 
 /// A kernel that is compared with the library's.
-struct Rival {
+pub struct Rival {
     candidate: Candidate,
     task: Arc<Task>,
     target: SimTarget,
@@ -77,12 +77,17 @@ struct Rival {
 
 impl Rival {
     fn load(file: &Path, task: &Arc<Task>, chip: &Chip, sampling: Sampling) -> Result<Self> {
+        Self::of(Candidate::load(file)?, task, chip, sampling)
+    }
+
+    /// A candidate as a rival.
+    pub fn of(candidate: Candidate, task: &Arc<Task>, chip: &Chip, sampling: Sampling) -> Result<Self> {
         let target = SimTarget::new(chip.clone()).map_err(|e| anyhow!(e.to_string()))?.sampled(sampling);
-        Ok(Self { candidate: Candidate::load(file)?, task: Arc::clone(task), target, model: ModelFile::embedded()? })
+        Ok(Self { candidate, task: Arc::clone(task), target, model: ModelFile::embedded()? })
     }
 
     /// How it stands against the library on a workload; right or wrong is for `ksearch eval` to say.
-    fn against(&self, label: &str, env: &Env, library: &Baseline) -> Result<(Figure, Robustness)> {
+    pub fn against(&self, label: &str, env: &Env, library: &Baseline) -> Result<(Figure, Robustness)> {
         let resolved = self.candidate.resolve(&self.task, env)?;
         let workload = Workload {
             label: label.to_owned(),

@@ -202,6 +202,7 @@ fn show(report: &Report, printer: Printer) -> Result<()> {
         "programs",
         "pairs",
         "pairwise",
+        "ceiling",
         "tau",
         "one clock",
         "beyond noise",
@@ -217,6 +218,7 @@ fn show(report: &Report, printer: Printer) -> Result<()> {
             s.points.to_string(),
             s.pairs.to_string(),
             format!("{:.3}", s.pairwise),
+            format!("{:.3}", s.ceiling),
             format!("{:.3}", s.tau),
             format!("{:.3}", s.one_clock),
             format!("{:.3}", s.resolved),
@@ -237,7 +239,8 @@ fn show(report: &Report, printer: Printer) -> Result<()> {
     printer.line(table)?;
     printer.note(
         "pairs: measured times more than 10% apart, each short time taken at the nearer of two clocks; beyond noise: \
-         further apart than one in twenty pairs of programs that do the same",
+         further apart than one in twenty pairs of programs that do the same; ceiling: what other measurements of the \
+         same programs order right",
     );
     Ok(())
 }

@@ -30,11 +30,12 @@ pub fn run(args: &ShowArgs, global: &Global, printer: Printer) -> Result<Outcome
     }
     let summary = view.summary();
     session::show(&summary, Some(&ending(&view)?), printer)?;
+    let object = session::with_contest(&summary, &view, global, printer)?;
     if args.tree {
         printer.line("")?;
         branch(&view, view.state.world.root(), 0, printer)?;
     }
-    printer.object(&summary)?;
+    printer.object(&object)?;
     Ok(Outcome::Success)
 }
 

@@ -22,6 +22,9 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("combine", include_str!("combine.metal.j2")),
 ];
 
+/// Registers of a thread, of 128, that rows may take for as long as the kernel runs.
+const HELD_REGISTERS: u32 = 96;
+
 /// Writes attention kernels.
 pub(super) struct Attention {
     catalogue: Catalogue,
@@ -208,7 +211,7 @@ impl<'a> Features<'a> {
             b.define("BLOCK_K", "KEYS_PER_TILE")?;
         }
         if matrix {
-            b.define("FRAGMENTS", if self.has(catalogue::ROW_BLOCKING) { "ROWS" } else { "1" })?;
+            b.define("FRAGMENTS", &self.fragments())?;
             if self.has(catalogue::TILE_KV) && self.has(catalogue::TRANSPOSE_K) {
                 b.define("KEY_STRIDE", &padded("BLOCK_K"))?;
                 b.define("KEY_TILE", "D * KEY_STRIDE")?;
@@ -246,6 +249,22 @@ impl<'a> Features<'a> {
         }
         b.define("ROWS_PER_GROUP", "THREADS / LANES * ROWS")?;
         self.dispatch()
+    }
+
+    /// Tiles of eight query rows that a simdgroup holds: the wanted number, halved until what a lane keeps of them, weighted
+    /// values and queries, leaves registers for the rest.
+    fn fragments(&self) -> String {
+        if !self.has(catalogue::ROW_BLOCKING) {
+            return "1".into();
+        }
+        // A lane holds D / 4 elements of a tile's rows.
+        let query = match (self.has(catalogue::QUERY_REGISTERS), self.has(catalogue::HALF_STORAGE)) {
+            (false, _) => "0",
+            (true, false) => "4",
+            (true, true) => "bytes(T)",
+        };
+        let fits = |n: &str| format!("{n} * D * (4 + {query}) / 16 <= {HELD_REGISTERS}");
+        format!("{} ? ROWS : {} ? ROWS / 2 : 1", fits("ROWS"), fits("ROWS / 2"))
     }
 
     fn dispatch(&self) -> Result<Dispatch, PlanError> {
