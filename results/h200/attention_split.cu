@@ -1,7 +1,8 @@
 /* ksearch
 [tunables]
 SPLIT_KEYS = { values = [16, 32, 64], default = 32 }
-SPLIT_WARPS = { values = [4, 8], default = 4 }
+SPLIT_WARPS = { values = [4, 8], default = 8 }
+SPLIT_TILES = { values = [1, 2], default = 1 }
 
 [defines]
 T = { type = "q" }
@@ -9,9 +10,9 @@ D = "D"
 
 [[dispatch]]
 kernel = "attention_split"
-grid = ["ceil_div(Lq, 32 * SPLIT_WARPS)", "Hq", "B"]
+grid = ["Hq", "ceil_div(Lq, 16 * SPLIT_TILES * SPLIT_WARPS)", "B"]
 threadgroup = ["32 * SPLIT_WARPS", 1, 1]
-args = { shared = { threadgroup = "4 * ((32 * SPLIT_WARPS + SPLIT_KEYS) * (D + (40 - D % 32) % 32) + SPLIT_KEYS * (D + (20 - D % 16) % 16))" } }
+args = { shared = { threadgroup = "4 * ((16 * SPLIT_TILES * SPLIT_WARPS + SPLIT_KEYS) * (D + (40 - D % 32) % 32) + SPLIT_KEYS * (D + (20 - D % 16) % 16))" } }
 when = "bytes(T) == 4 && D % 8 == 0 && D <= 128"
 
 [[dispatch]]
@@ -35,12 +36,12 @@ __device__ __forceinline__ float exp2_unit(float x) {
 
 // For tensors of 32 bits: both products on the tensor cores as three products of TF32. A factor is split into the part that
 // TF32 holds and what is left over, and all products but that of the two left-overs are summed in f32: what is lost is
-// of the order of 2^-21, close to f32 itself. A warp owns 32 query rows; logits and sums stay in registers.
+// of the order of 2^-21, close to f32 itself. A warp owns one or two tiles of 16 query rows; logits and sums stay in registers.
 namespace split {
 
 constexpr int WARPS = SPLIT_WARPS;
-constexpr int KEYS = SPLIT_KEYS;
-constexpr int ROWS = 32 * WARPS;
+constexpr int TILES = SPLIT_TILES;
+constexpr int ROWS = 16 * TILES * WARPS;
 constexpr int THREADS = 32 * WARPS;
 // Rows are shifted so that the lanes of one access read from different banks: pairs along a row of queries or keys, single
 // values down the columns of the values.
@@ -49,8 +50,8 @@ constexpr int VALUE_PITCH = D + (20 - D % 16) % 16;
 
 struct __align__(16) Shared {
     float q[ROWS][PITCH];
-    float k[KEYS][PITCH];
-    float v[KEYS][VALUE_PITCH];
+    float k[SPLIT_KEYS][PITCH];
+    float v[SPLIT_KEYS][VALUE_PITCH];
 };
 
 // One value as the sum of what TF32 holds and the rest.
@@ -97,34 +98,34 @@ template <int LEFT> __device__ __forceinline__ void arrived() {
 
 }  // namespace split
 
-extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 2 : 1) attention_split(
+extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 8 ? 1 : SPLIT_TILES == 2 ? 2 : 3) attention_split(
     const float* __restrict__ q, const float* __restrict__ k, const float* __restrict__ v, float* __restrict__ out,
     int Hq, int Hkv, int Lq, int Lk, float scale, int causal)
 {
     using namespace split;
     extern __shared__ __align__(16) unsigned char split_memory[];
     split::Shared& s = *reinterpret_cast<split::Shared*>(split_memory);
-    // The longest rows of a causal mask are begun first.
-    const int first_row = (gridDim.x - 1 - blockIdx.x) * split::ROWS;
-    const int head = blockIdx.y;
+    // The longest rows of a causal mask are begun first, of all heads.
+    const int first_row = (gridDim.y - 1 - blockIdx.y) * split::ROWS;
+    const int head = blockIdx.x;
     const int batch = blockIdx.z;
     const int lane = threadIdx.x % 32;
-    const int mine = threadIdx.x / 32 * 32;
+    const int mine = threadIdx.x / 32 * 16 * split::TILES;
     const int across = lane / 4;
     const int along = lane % 4;
     const float* keys = k + (size_t)(batch * Hkv + head / (Hq / Hkv)) * Lk * D;
     const float* values = v + (size_t)(batch * Hkv + head / (Hq / Hkv)) * Lk * D;
     const int diagonal = Lk - Lq;
     const int seen = causal ? min(Lk, first_row + split::ROWS + diagonal) : Lk;
-    const int tiles = (seen + split::KEYS - 1) / split::KEYS;
+    const int tiles = (seen + SPLIT_KEYS - 1) / SPLIT_KEYS;
 
     fetch<split::ROWS>(s.q, q + ((size_t)(batch * Hq + head) * Lq + first_row) * D, Lq - first_row);
-    fetch<split::KEYS>(s.k, keys, Lk);
+    fetch<SPLIT_KEYS>(s.k, keys, Lk);
 
-    float sums[2][D / 8][4];
-    float largest[2][2], total[2][2];
+    float sums[split::TILES][D / 8][4];
+    float largest[split::TILES][2], total[split::TILES][2];
 #pragma unroll
-    for (int m = 0; m < 2; ++m) {
+    for (int m = 0; m < split::TILES; ++m) {
 #pragma unroll
         for (int n = 0; n < D / 8; ++n) {
 #pragma unroll
@@ -139,15 +140,15 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
 
 #pragma unroll 1
     for (int tile = 0; tile < tiles; ++tile) {
-        const int first_key = tile * split::KEYS;
-        fetch<split::KEYS>(s.v, values + (size_t)first_key * D, Lk - first_key);
+        const int first_key = tile * SPLIT_KEYS;
+        fetch<SPLIT_KEYS>(s.v, values + (size_t)first_key * D, Lk - first_key);
         arrived<1>();
         // Logits. The order in which a sum runs over the head is free: a lane takes neighbours.
-        float logits[2][split::KEYS / 8][4];
+        float logits[split::TILES][SPLIT_KEYS / 8][4];
 #pragma unroll
-        for (int m = 0; m < 2; ++m) {
+        for (int m = 0; m < split::TILES; ++m) {
 #pragma unroll
-            for (int n = 0; n < split::KEYS / 8; ++n) {
+            for (int n = 0; n < SPLIT_KEYS / 8; ++n) {
 #pragma unroll
                 for (int i = 0; i < 4; ++i) {
                     logits[m][n][i] = 0.0f;
@@ -156,9 +157,9 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
         }
 #pragma unroll 2
         for (int d = 0; d < D; d += 8) {
-            Parts a[2][4];
+            Parts a[split::TILES][4];
 #pragma unroll
-            for (int m = 0; m < 2; ++m) {
+            for (int m = 0; m < split::TILES; ++m) {
                 const float2 upper = *reinterpret_cast<const float2*>(&s.q[mine + m * 16 + across][d + 2 * along]);
                 const float2 lower = *reinterpret_cast<const float2*>(&s.q[mine + m * 16 + across + 8][d + 2 * along]);
                 a[m][0] = parts(upper.x);
@@ -167,30 +168,32 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
                 a[m][3] = parts(lower.y);
             }
 #pragma unroll
-            for (int n = 0; n < split::KEYS / 8; ++n) {
+            for (int n = 0; n < SPLIT_KEYS / 8; ++n) {
                 const float2 pair = *reinterpret_cast<const float2*>(&s.k[n * 8 + across][d + 2 * along]);
                 const Parts b[2] = { parts(pair.x), parts(pair.y) };
-                multiply(logits[0][n], a[0], b);
-                multiply(logits[1][n], a[1], b);
+#pragma unroll
+                for (int m = 0; m < split::TILES; ++m) {
+                    multiply(logits[m][n], a[m], b);
+                }
             }
         }
         __syncthreads();
         // The next keys come while the values are summed; a group of copies is begun also when there is none.
         if (tile + 1 < tiles) {
-            fetch<split::KEYS>(s.k, keys + (size_t)(first_key + split::KEYS) * D, Lk - first_key - split::KEYS);
+            fetch<SPLIT_KEYS>(s.k, keys + (size_t)(first_key + SPLIT_KEYS) * D, Lk - first_key - SPLIT_KEYS);
         } else {
             asm volatile("cp.async.commit_group;" ::: "memory");
         }
 
-        const bool masked = first_key + split::KEYS > Lk || (causal && first_key + split::KEYS - 1 > first_row + mine + diagonal);
+        const bool masked = first_key + SPLIT_KEYS > Lk || (causal && first_key + SPLIT_KEYS - 1 > first_row + mine + diagonal);
 #pragma unroll
-        for (int m = 0; m < 2; ++m) {
+        for (int m = 0; m < split::TILES; ++m) {
 #pragma unroll
             for (int r = 0; r < 2; ++r) {
                 const int row = first_row + mine + m * 16 + across + r * 8;
                 float top = largest[m][r];
 #pragma unroll
-                for (int n = 0; n < split::KEYS / 8; ++n) {
+                for (int n = 0; n < SPLIT_KEYS / 8; ++n) {
 #pragma unroll
                     for (int i = 0; i < 2; ++i) {
                         float& logit = logits[m][n][2 * r + i];
@@ -214,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
                     sums[m][n][2 * r + 1] *= shrink;
                 }
 #pragma unroll
-                for (int n = 0; n < split::KEYS / 8; ++n) {
+                for (int n = 0; n < SPLIT_KEYS / 8; ++n) {
 #pragma unroll
                     for (int i = 0; i < 2; ++i) {
                         float& logit = logits[m][n][2 * r + i];
@@ -228,10 +231,10 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
         arrived<1>();
         // The weighted sum. A lane's logits are its part of the left factor if the keys are taken in that order.
 #pragma unroll
-        for (int n = 0; n < split::KEYS / 8; ++n) {
-            Parts a[2][4];
+        for (int n = 0; n < SPLIT_KEYS / 8; ++n) {
+            Parts a[split::TILES][4];
 #pragma unroll
-            for (int m = 0; m < 2; ++m) {
+            for (int m = 0; m < split::TILES; ++m) {
                 a[m][0] = parts(logits[m][n][0]);
                 a[m][1] = parts(logits[m][n][2]);
                 a[m][2] = parts(logits[m][n][1]);
@@ -242,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
                 const Parts b[2] = { parts(s.v[n * 8 + 2 * along][d * 8 + across]), parts(s.v[n * 8 + 2 * along + 1][d * 8 + across]) };
                 // The tensor cores cut off what they add to; over thousands of keys that would be seen.
 #pragma unroll
-                for (int m = 0; m < 2; ++m) {
+                for (int m = 0; m < split::TILES; ++m) {
                     float part[4] = { 0.0f, 0.0f, 0.0f, 0.0f };
                     multiply(part, a[m], b);
 #pragma unroll
@@ -256,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
     }
 
 #pragma unroll
-    for (int m = 0; m < 2; ++m) {
+    for (int m = 0; m < split::TILES; ++m) {
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
             float sum = total[m][r];
@@ -274,6 +277,7 @@ extern "C" __global__ void __launch_bounds__(split::THREADS, SPLIT_WARPS == 4 ? 
         }
     }
 }
+
 // Scaled dot-product attention, one thread per query row: a pass over the keys for the largest logit, a second one for
 // the weighted sum of the values.
 

@@ -11,7 +11,7 @@ WIDTH = "D <= 64 ? 64 : 128"
 
 [[dispatch]]
 kernel = "attention"
-grid = ["ceil_div(Lq, 64 * CONSUMERS)", "Hq", "B"]
+grid = ["Hq", "ceil_div(Lq, 64 * CONSUMERS)", "B"]
 threadgroup = ["128 * (CONSUMERS + 1)", 1, 1]
 [dispatch.args]
 shared = { threadgroup = "128 * CONSUMERS * WIDTH + 4 * STAGES * KEYS * WIDTH + 1024" }
@@ -149,9 +149,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) attention(
 {
     extern __shared__ __align__(1024) unsigned char memory[];
     Shared& s = *reinterpret_cast<Shared*>(memory);
-    // The longest rows of a causal mask are begun first.
-    const int first_row = (gridDim.x - 1 - blockIdx.x) * ROWS;
-    const int head = blockIdx.y;
+    // The longest rows of a causal mask are begun first, of all heads.
+    const int first_row = (gridDim.y - 1 - blockIdx.y) * ROWS;
+    const int head = blockIdx.x;
     const int batch = blockIdx.z;
     const int group = threadIdx.x / 128;
     const int thread = threadIdx.x % 128;

@@ -91,7 +91,7 @@ fn catalogue() -> Catalogue {
                   tensor cores do it several times as fast as the ordinary pipes do one product.",
             requires: &[],
             conflicts: &[],
-            tunables: &["SPLIT_KEYS", "SPLIT_WARPS"],
+            tunables: &["SPLIT_KEYS", "SPLIT_WARPS", "SPLIT_TILES"],
             difficulty: 4,
             effect: Effect { bandwidth: 0.1, latency: 0.05, compute: 0.2, synchronization: 1.0 },
             applies: tf32,
@@ -141,7 +141,7 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
         b.tunable("KEYS", &[64, 128], 128);
         b.tunable("STAGES", &[2, 3], 2);
         b.tunable("CONSUMERS", &[2, 3], 2);
-        let grid = ["ceil_div(Lq, 64 * CONSUMERS)", "Hq", "B"];
+        let grid = ["Hq", "ceil_div(Lq, 64 * CONSUMERS)", "B"];
         let mut products = RecipeBuilder::dispatch("attention", grid, ["128 * (CONSUMERS + 1)", "1", "1"])?;
         let shared = "128 * CONSUMERS * WIDTH + 4 * STAGES * KEYS * WIDTH + 1024";
         RecipeBuilder::shared(&mut products, shared)?;
@@ -151,12 +151,13 @@ fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
     }
     if plan.has(SPLIT) {
         b.tunable("SPLIT_KEYS", &[16, 32, 64], 32);
-        b.tunable("SPLIT_WARPS", &[4, 8], 4);
-        let grid = ["ceil_div(Lq, 32 * SPLIT_WARPS)", "Hq", "B"];
+        b.tunable("SPLIT_WARPS", &[4, 8], 8);
+        b.tunable("SPLIT_TILES", &[1, 2], 1);
+        let grid = ["Hq", "ceil_div(Lq, 16 * SPLIT_TILES * SPLIT_WARPS)", "B"];
         let mut products = RecipeBuilder::dispatch("attention_split", grid, ["32 * SPLIT_WARPS", "1", "1"])?;
         // Rows of queries and keys, and of values, as the kernel pads them.
         let (row, value) = ("(D + (40 - D % 32) % 32)", "(D + (20 - D % 16) % 16)");
-        let shared = format!("4 * ((32 * SPLIT_WARPS + SPLIT_KEYS) * {row} + SPLIT_KEYS * {value})");
+        let shared = format!("4 * ((16 * SPLIT_TILES * SPLIT_WARPS + SPLIT_KEYS) * {row} + SPLIT_KEYS * {value})");
         RecipeBuilder::shared(&mut products, &shared)?;
         let takes = "bytes(T) == 4 && D % 8 == 0 && D <= 128";
         b.recipe.dispatches.push(RecipeBuilder::only_when(products, takes)?);
@@ -176,6 +177,20 @@ mod tests {
     #[test]
     fn every_strategy_resolves_and_its_kernels_are_found() {
         testing::every_strategy_resolves(&Attention::new());
+    }
+
+    /// Tunables are macros: where both kernels are in one file, neither may give the name of the other's to a constant.
+    #[test]
+    fn kernels_side_by_side_leave_each_others_macros_alone() {
+        let facts = testing::facts("attention");
+        let plan = [WARPGROUPS, OVERLAP, SPLIT]
+            .iter()
+            .fold(Plan::default(), |plan, id| catalogue().extend(&plan, id, &facts).unwrap());
+        let candidate = Attention::new().render(&plan, &facts).unwrap();
+        let text = &candidate.files[0].text;
+        for name in candidate.tunables.iter().map(|t| t.name.as_str()).chain(["T", "D", "WIDTH"]) {
+            assert!(!text.contains(&format!("constexpr int {name} =")), "{name}");
+        }
     }
 
     #[test]
