@@ -1,5 +1,5 @@
 """Times the attention kernels of this folder beside PyTorch's backends with 32 heads, or as many as the argument says:
-`python3 attention_torch.py 8`.
+`python3 attention_torch.py 8`. Three more are settings of the kernel for f32, warps, keys and tiles: `attention_torch.py 32 4 32 2`.
 
 Needs PyTorch, CuPy and nvcc on an NVIDIA GPU. CUDA events around each call, L2 flushed before it, kernel and backends in turns, the
 median of 15; `error` is of the first head, relative, against f64. The judge's own tests are `ksearch eval`.
@@ -20,6 +20,7 @@ from torch.nn.functional import scaled_dot_product_attention
 HERE = pathlib.Path(__file__).parent
 LENGTH, ROUNDS = 4096, 15
 HEADS = int(sys.argv[1]) if len(sys.argv) > 1 else 32
+WARPS, KEYS, TILES = map(int, sys.argv[2:5]) if len(sys.argv) > 4 else (8, 32, 1)
 
 
 def kernel(file, name, defines, threads, shared):
@@ -35,10 +36,10 @@ def kernel(file, name, defines, threads, shared):
 
 
 def split(dim):
-    warps, keys, rows = 8, 32, 128
-    shared = 4 * ((rows + keys) * (dim + (40 - dim % 32) % 32) + keys * (dim + (20 - dim % 16) % 16))
-    defines = {"T": "float", "D": dim, "SPLIT_KEYS": keys, "SPLIT_WARPS": warps, "SPLIT_TILES": 1}
-    run = kernel("attention_split.cu", "attention_split", defines, (32 * warps, 1, 1), shared)
+    rows = 16 * TILES * WARPS
+    shared = 4 * ((rows + KEYS) * (dim + (40 - dim % 32) % 32) + KEYS * (dim + (20 - dim % 16) % 16))
+    defines = {"T": "float", "D": dim, "SPLIT_KEYS": KEYS, "SPLIT_WARPS": WARPS, "SPLIT_TILES": TILES}
+    run = kernel("attention_split.cu", "attention_split", defines, (32 * WARPS, 1, 1), shared)
     return run, (HEADS, LENGTH // rows, 1)
 
 
@@ -53,7 +54,7 @@ def warpgroups(dim):
 def main():
     print(torch.cuda.get_device_name(), "torch", torch.__version__)
     flush = torch.empty(64 << 20, dtype=torch.int32, device="cuda")
-    stream = cupy.cuda.Stream.from_external(torch.cuda.current_stream())
+    stream = cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)
     torch.manual_seed(7)
     for dtype, dim in [(torch.float16, 64), (torch.float16, 128), (torch.float32, 64), (torch.float32, 128)]:
         wide = dtype is torch.float32
