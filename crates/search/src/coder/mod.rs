@@ -38,6 +38,10 @@ pub fn generators() -> Vec<Box<dyn Generator>> {
         Box::new(cpu::ssd::family()),
         Box::new(cuda::attention::Attention::new()),
         Box::new(cuda::selective_scan::SelectiveScan::new()),
+        Box::new(cuda::conv1d_silu::Conv1dSilu::new()),
+        Box::new(cuda::gated_rms_norm::GatedRmsNorm::new()),
+        Box::new(cuda::scan_step::ScanStep::new()),
+        Box::new(cuda::ssd::Ssd::new()),
     ]
 }
 

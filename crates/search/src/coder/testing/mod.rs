@@ -1,5 +1,6 @@
 //! What the generators' tests share: facts, plans, and walks over the catalogue.
 
+mod cuda;
 #[cfg(target_os = "linux")]
 mod processor;
 mod run;
@@ -45,6 +46,14 @@ pub(super) fn facts(task: &str) -> Facts {
             bfloat: false,
             simdgroup_matrix: true,
         },
+    }
+}
+
+/// Facts of the generator's task on a chip that runs its language.
+fn facts_for(generator: &dyn Generator) -> Facts {
+    match generator.language() {
+        Language::Cuda => super::cuda::testing::facts(generator.task()),
+        Language::Msl | Language::Cpp => facts(generator.task()),
     }
 }
 
@@ -135,6 +144,7 @@ fn check(candidate: &Candidate, task: &Task, workload: &Workload, seed: u64, mod
     match candidate.language {
         #[cfg(target_os = "linux")]
         Language::Cpp => processor::check(candidate, task, workload, seed),
+        Language::Cuda => cuda::check(candidate, task, workload, seed, mode),
         _ => run::check(candidate, task, workload, seed, mode).map(|_| ()),
     }
 }
@@ -146,7 +156,7 @@ pub(super) fn random_plans_are_right(
     cases: u32,
     values: fn(&mut Choices) -> workloads::Values,
 ) {
-    let facts = facts(generator.task());
+    let facts = facts_for(generator);
     let task = builtin::task(generator.task()).unwrap();
     let cases = std::env::var("KSEARCH_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases);
     let config = ProptestConfig { cases, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() };
@@ -177,7 +187,7 @@ pub(super) fn random_plans_are_right(
 /// The naive kernel is right on every held-out workload that checks.
 pub(super) fn naive_is_right(generator: &dyn Generator) {
     let task = builtin::task(generator.task()).unwrap();
-    let candidate = generator.render(&Plan::default(), &facts(generator.task())).unwrap();
+    let candidate = generator.render(&Plan::default(), &facts_for(generator)).unwrap();
     for workload in task.workloads_of(Set::HeldOut).filter(|w| w.purpose.checks()) {
         check(&candidate, &task, workload, 11, Mode::Fast)
             .unwrap_or_else(|why| panic!("{}/{}: {why}", task.name, workload.label));
