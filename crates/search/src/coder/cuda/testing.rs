@@ -9,7 +9,7 @@ use crate::generator::Generator;
 use crate::strategy::{Plan, PlanError};
 
 /// Facts of a built-in task on a Hopper card.
-pub(super) fn facts(task: &str) -> Facts {
+pub(in crate::coder) fn facts(task: &str) -> Facts {
     let task = builtin::task(task).unwrap();
     let mut symbols: BTreeMap<String, (i64, i64)> = BTreeMap::new();
     for workload in task.workloads_of(Set::Search) {
