@@ -4,6 +4,7 @@ mod attention;
 mod conv1d_silu;
 mod cpu;
 mod cuda;
+mod family;
 mod gated_rms_norm;
 mod recipe;
 mod scan_step;
@@ -38,10 +39,10 @@ pub fn generators() -> Vec<Box<dyn Generator>> {
         Box::new(cpu::ssd::family()),
         Box::new(cuda::attention::Attention::new()),
         Box::new(cuda::selective_scan::SelectiveScan::new()),
-        Box::new(cuda::conv1d_silu::Conv1dSilu::new()),
-        Box::new(cuda::gated_rms_norm::GatedRmsNorm::new()),
-        Box::new(cuda::scan_step::ScanStep::new()),
-        Box::new(cuda::ssd::Ssd::new()),
+        Box::new(cuda::conv1d_silu::family()),
+        Box::new(cuda::gated_rms_norm::family()),
+        Box::new(cuda::scan_step::family()),
+        Box::new(cuda::ssd::family()),
     ]
 }
 

@@ -4,16 +4,15 @@
 use ksearch_task::candidate::Recipe;
 use ksearch_task::{Candidate, Language, Tunable};
 
-use super::{SHARED, effect, entry};
+use super::{EXP2, THREADS, VECTORS};
 use crate::coder::recipe::{RecipeBuilder, candidate, naive};
 use crate::coder::template::{Context, render, strategies};
+use crate::coder::{effect, entry};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
-const THREADS: &str = "threads";
 const ONLINE_SOFTMAX: &str = "online-softmax";
-const EXP2: &str = "exp2-polynomial";
 const SIMD_HEAD: &str = "simd-over-head";
 const PACKED_KEYS: &str = "packed-keys";
 const REGISTER_ROWS: &str = "register-rows";
@@ -161,7 +160,7 @@ impl Generator for Attention {
             c.flag(name, value);
         }
         c.text("strategies", strategies(&self.catalogue, plan));
-        let templates: Vec<_> = SHARED.iter().chain(TEMPLATES).copied().collect();
+        let templates: Vec<_> = TEMPLATES.iter().copied().chain([VECTORS]).collect();
         let text = render(&templates, if tiles { "tiles" } else { "rows" }, c)?;
         Ok(candidate("attention.cpp", text, recipe, tunables, plan))
     }

@@ -1,9 +1,12 @@
 //! The causal convolution on processors: vectors over channels, a window of inputs in registers. Must not know what is
 //! measured.
 
-use super::family::{EXP2, Family, THREADS, Written};
-use super::{effect, entry};
+use ksearch_task::Language;
+
+use super::{EXP2, THREADS, VECTORS};
+use crate::coder::family::{Family, Written};
 use crate::coder::recipe::RecipeBuilder;
+use crate::coder::{effect, entry};
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const SIMD: &str = "simd-over-channels";
@@ -13,10 +16,11 @@ const WINDOW: &str = "sliding-window";
 pub(in crate::coder) fn family() -> Family {
     Family {
         task: "conv1d_silu",
+        language: Language::Cpp,
         naive: "kernels/conv1d_silu/naive.cpp",
         file: "conv1d_silu.cpp",
-        template: include_str!("conv1d_silu.cpp.j2"),
-        flags: &[("simd", SIMD), ("window", WINDOW)],
+        templates: &[("kernel", include_str!("conv1d_silu.cpp.j2")), VECTORS],
+        flags: &[("simd", SIMD), ("window", WINDOW), ("exp2", EXP2)],
         catalogue: catalogue(),
         recipe,
     }

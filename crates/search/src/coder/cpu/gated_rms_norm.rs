@@ -1,8 +1,11 @@
 //! The gated RMS norm on processors: vectors along a row, the gated row kept. Must not know what is measured.
 
-use super::family::{EXP2, Family, THREADS, Written};
-use super::{effect, entry};
+use ksearch_task::Language;
+
+use super::{EXP2, THREADS, VECTORS};
+use crate::coder::family::{Family, Written};
 use crate::coder::recipe::RecipeBuilder;
+use crate::coder::{effect, entry};
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const SIMD: &str = "simd-along-rows";
@@ -12,10 +15,11 @@ const KEPT: &str = "kept-row";
 pub(in crate::coder) fn family() -> Family {
     Family {
         task: "gated_rms_norm",
+        language: Language::Cpp,
         naive: "kernels/gated_rms_norm/naive.cpp",
         file: "gated_rms_norm.cpp",
-        template: include_str!("gated_rms_norm.cpp.j2"),
-        flags: &[("simd", SIMD), ("kept", KEPT)],
+        templates: &[("kernel", include_str!("gated_rms_norm.cpp.j2")), VECTORS],
+        flags: &[("simd", SIMD), ("kept", KEPT), ("exp2", EXP2)],
         catalogue: catalogue(),
         recipe,
     }

@@ -2,35 +2,18 @@
 
 pub(super) mod attention;
 pub(super) mod conv1d_silu;
-mod family;
 pub(super) mod gated_rms_norm;
 pub(super) mod scan_step;
 pub(super) mod selective_scan;
 pub(super) mod ssd;
 
-use crate::strategy::{Effect, Strategy};
+/// The template of vectors, which every kernel may include.
+const VECTORS: (&str, &str) = ("vectors", include_str!("vectors.cpp.j2"));
 
-/// Templates that every kernel may include.
-const SHARED: &[(&str, &str)] = &[("vectors", include_str!("vectors.cpp.j2"))];
-
-const fn effect(bandwidth: f64, latency: f64, compute: f64, synchronization: f64) -> Effect {
-    Effect { bandwidth, latency, compute, synchronization }
-}
-
-/// A catalogue entry without requirements and effects.
-fn entry(id: &'static str, title: &'static str, why: &'static str) -> Strategy {
-    Strategy {
-        id,
-        title,
-        why,
-        requires: &[],
-        conflicts: &[],
-        tunables: &[],
-        difficulty: 1,
-        effect: Effect::NONE,
-        applies: |_| Ok(()),
-    }
-}
+/// Shares rows or blocks out to threads.
+const THREADS: &str = "threads";
+/// Powers of two by a polynomial.
+const EXP2: &str = "exp2-polynomial";
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -52,7 +35,7 @@ mod tests {
         }
     }
 
-    fn families() -> [family::Family; 4] {
+    fn families() -> [crate::coder::family::Family; 4] {
         [conv1d_silu::family(), gated_rms_norm::family(), scan_step::family(), ssd::family()]
     }
 

@@ -1,8 +1,11 @@
 //! One step of the selective scan on processors: vectors over the states of a channel. Must not know what is measured.
 
-use super::family::{EXP2, Family, THREADS, Written};
-use super::{effect, entry};
+use ksearch_task::Language;
+
+use super::{EXP2, THREADS, VECTORS};
+use crate::coder::family::{Family, Written};
 use crate::coder::recipe::RecipeBuilder;
+use crate::coder::{effect, entry};
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const SIMD: &str = "simd-over-states";
@@ -11,10 +14,11 @@ const SIMD: &str = "simd-over-states";
 pub(in crate::coder) fn family() -> Family {
     Family {
         task: "scan_step",
+        language: Language::Cpp,
         naive: "kernels/scan_step/naive.cpp",
         file: "scan_step.cpp",
-        template: include_str!("scan_step.cpp.j2"),
-        flags: &[("simd", SIMD)],
+        templates: &[("kernel", include_str!("scan_step.cpp.j2")), VECTORS],
+        flags: &[("simd", SIMD), ("exp2", EXP2)],
         catalogue: catalogue(),
         recipe,
     }

@@ -3,18 +3,17 @@
 use ksearch_task::candidate::Recipe;
 use ksearch_task::{Candidate, Language, Tunable};
 
-use super::{SHARED, effect, entry};
+use super::{EXP2, THREADS, VECTORS};
 use crate::coder::recipe::{RecipeBuilder, candidate, naive};
 use crate::coder::template::{Context, render, strategies};
+use crate::coder::{effect, entry};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
-const THREADS: &str = "threads";
 const PACKED_INPUTS: &str = "packed-inputs";
 const SIMD_STATES: &str = "simd-over-states";
 const SIMD_CHANNELS: &str = "simd-over-channels";
-const EXP2: &str = "exp2-polynomial";
 const TRANSPOSE: &str = "vector-transposes";
 
 const TEMPLATES: &[(&str, &str)] = &[
@@ -135,7 +134,7 @@ impl Generator for SelectiveScan {
             c.flag(name, value);
         }
         c.text("strategies", strategies(&self.catalogue, plan));
-        let templates: Vec<_> = SHARED.iter().chain(TEMPLATES).copied().collect();
+        let templates: Vec<_> = TEMPLATES.iter().copied().chain([VECTORS]).collect();
         let text = render(&templates, if plan.has(SIMD_CHANNELS) { "channels" } else { "states" }, c)?;
         Ok(candidate("selective_scan.cpp", text, recipe, tunables, plan))
     }

@@ -1,9 +1,12 @@
 //! Mamba-2's scan on processors: a state of a head in the first cache, vectors over states or over positions. Must not
 //! know what is measured.
 
-use super::family::{Family, THREADS, Written};
-use super::{effect, entry};
+use ksearch_task::Language;
+
+use super::{THREADS, VECTORS};
+use crate::coder::family::{Family, Written};
 use crate::coder::recipe::RecipeBuilder;
+use crate::coder::{effect, entry};
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const SIMD_STATES: &str = "simd-over-states";
@@ -13,9 +16,10 @@ const SIMD_POSITIONS: &str = "simd-over-positions";
 pub(in crate::coder) fn family() -> Family {
     Family {
         task: "ssd",
+        language: Language::Cpp,
         naive: "kernels/ssd/naive.cpp",
         file: "ssd.cpp",
-        template: include_str!("ssd.cpp.j2"),
+        templates: &[("kernel", include_str!("ssd.cpp.j2")), VECTORS],
         flags: &[("states", SIMD_STATES), ("positions", SIMD_POSITIONS)],
         catalogue: catalogue(),
         recipe,

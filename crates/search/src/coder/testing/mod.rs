@@ -4,6 +4,7 @@ mod cuda;
 #[cfg(target_os = "linux")]
 mod processor;
 mod run;
+mod target;
 pub(super) mod workloads;
 
 use std::collections::BTreeMap;

@@ -1,14 +1,11 @@
 //! Kernels of the causal convolution for NVIDIA GPUs from a plan: a thread per piece of the channels and stretch of
 //! time. Must not know what is measured.
 
-use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, Language, Tunable};
+use ksearch_task::Language;
 
-use crate::coder::recipe::{self, RecipeBuilder};
-use crate::coder::template::{Context, render, strategies};
+use crate::coder::family::{Family, Written};
+use crate::coder::recipe::RecipeBuilder;
 use crate::coder::{effect, entry};
-use crate::facts::Facts;
-use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const TEMPLATES: &[(&str, &str)] =
@@ -20,13 +17,16 @@ const WIDE_BLOCKS: &str = "wide-blocks";
 const TALL_BLOCKS: &str = "tall-blocks";
 
 /// Writes kernels of the convolution in CUDA C++.
-pub(in crate::coder) struct Conv1dSilu {
-    catalogue: Catalogue,
-}
-
-impl Conv1dSilu {
-    pub(in crate::coder) fn new() -> Self {
-        Self { catalogue: catalogue() }
+pub(in crate::coder) fn family() -> Family {
+    Family {
+        task: "conv1d_silu",
+        language: Language::Cuda,
+        naive: "kernels/conv1d_silu/naive.cu",
+        file: "conv1d_silu.cu",
+        templates: TEMPLATES,
+        flags: &[("window", WINDOW)],
+        catalogue: catalogue(),
+        recipe,
     }
 }
 
@@ -74,33 +74,7 @@ fn catalogue() -> Catalogue {
     ])
 }
 
-impl Generator for Conv1dSilu {
-    fn task(&self) -> &'static str {
-        "conv1d_silu"
-    }
-
-    fn language(&self) -> Language {
-        Language::Cuda
-    }
-
-    fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
-    }
-
-    fn render(&self, plan: &Plan, _facts: &Facts) -> Result<Candidate, PlanError> {
-        if plan.strategies.is_empty() {
-            return recipe::naive("kernels/conv1d_silu/naive.cu");
-        }
-        let (recipe, tunables) = recipe(plan)?;
-        let mut c = Context::default();
-        c.flag("window", plan.has(WINDOW));
-        c.text("strategies", strategies(&self.catalogue, plan));
-        let text = render(TEMPLATES, "conv1d_silu", c)?;
-        Ok(recipe::candidate("conv1d_silu.cu", text, recipe, tunables, plan))
-    }
-}
-
-fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
+fn recipe(plan: &Plan) -> Result<Written, PlanError> {
     let mut b = RecipeBuilder::default();
     b.define_type("T", "x");
     let vector = "dim % (16 / bytes(T)) == 0 ? 16 / bytes(T) : 1";
@@ -148,16 +122,16 @@ mod tests {
 
     #[test]
     fn every_strategy_resolves_and_its_kernels_are_found() {
-        cuda::testing::every_strategy_resolves(&Conv1dSilu::new());
+        cuda::testing::every_strategy_resolves(&family());
     }
 
     #[test]
     fn the_naive_kernel_is_right() {
-        testing::naive_is_right(&Conv1dSilu::new());
+        testing::naive_is_right(&family());
     }
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&Conv1dSilu::new(), 16, testing::workloads::conv1d_silu);
+        testing::random_plans_are_right(&family(), 16, testing::workloads::conv1d_silu);
     }
 }

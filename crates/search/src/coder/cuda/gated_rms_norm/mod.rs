@@ -1,14 +1,11 @@
 //! Kernels of the gated RMS norm for NVIDIA GPUs from a plan: a thread, a warp or a block per row. Must not know what is
 //! measured.
 
-use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, Language, Tunable};
+use ksearch_task::Language;
 
-use crate::coder::recipe::{self, RecipeBuilder};
-use crate::coder::template::{Context, render, strategies};
+use crate::coder::family::{Family, Written};
+use crate::coder::recipe::RecipeBuilder;
 use crate::coder::{effect, entry};
-use crate::facts::Facts;
-use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const TEMPLATES: &[(&str, &str)] =
@@ -20,13 +17,16 @@ const BLOCK_ROWS: &str = "block-rows";
 const ROW_REGISTERS: &str = "row-registers";
 
 /// Writes kernels of the gated RMS norm in CUDA C++.
-pub(in crate::coder) struct GatedRmsNorm {
-    catalogue: Catalogue,
-}
-
-impl GatedRmsNorm {
-    pub(in crate::coder) fn new() -> Self {
-        Self { catalogue: catalogue() }
+pub(in crate::coder) fn family() -> Family {
+    Family {
+        task: "gated_rms_norm",
+        language: Language::Cuda,
+        naive: "kernels/gated_rms_norm/naive.cu",
+        file: "gated_rms_norm.cu",
+        templates: TEMPLATES,
+        flags: &[("warp", WARP_ROWS), ("block", BLOCK_ROWS), ("registers", ROW_REGISTERS)],
+        catalogue: catalogue(),
+        recipe,
     }
 }
 
@@ -75,35 +75,7 @@ fn catalogue() -> Catalogue {
     ])
 }
 
-impl Generator for GatedRmsNorm {
-    fn task(&self) -> &'static str {
-        "gated_rms_norm"
-    }
-
-    fn language(&self) -> Language {
-        Language::Cuda
-    }
-
-    fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
-    }
-
-    fn render(&self, plan: &Plan, _facts: &Facts) -> Result<Candidate, PlanError> {
-        if plan.strategies.is_empty() {
-            return recipe::naive("kernels/gated_rms_norm/naive.cu");
-        }
-        let (recipe, tunables) = recipe(plan)?;
-        let mut c = Context::default();
-        c.flag("warp", plan.has(WARP_ROWS));
-        c.flag("block", plan.has(BLOCK_ROWS));
-        c.flag("registers", plan.has(ROW_REGISTERS));
-        c.text("strategies", strategies(&self.catalogue, plan));
-        let text = render(TEMPLATES, "gated_rms_norm", c)?;
-        Ok(recipe::candidate("gated_rms_norm.cu", text, recipe, tunables, plan))
-    }
-}
-
-fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
+fn recipe(plan: &Plan) -> Result<Written, PlanError> {
     let mut b = RecipeBuilder::default();
     b.define_type("T", "x");
     b.define("C", "C")?;
@@ -128,16 +100,16 @@ mod tests {
 
     #[test]
     fn every_strategy_resolves_and_its_kernels_are_found() {
-        cuda::testing::every_strategy_resolves(&GatedRmsNorm::new());
+        cuda::testing::every_strategy_resolves(&family());
     }
 
     #[test]
     fn the_naive_kernel_is_right() {
-        testing::naive_is_right(&GatedRmsNorm::new());
+        testing::naive_is_right(&family());
     }
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&GatedRmsNorm::new(), 16, testing::workloads::gated_rms_norm);
+        testing::random_plans_are_right(&family(), 16, testing::workloads::gated_rms_norm);
     }
 }

@@ -1,14 +1,12 @@
 //! Kernels of one step of the selective scan for NVIDIA GPUs from a plan: a thread or a team of lanes per channel. Must
 //! not know what is measured.
 
-use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, Language, Tunable};
+use ksearch_task::Language;
 
-use crate::coder::recipe::{self, RecipeBuilder};
-use crate::coder::template::{Context, render, strategies};
+use crate::coder::family::{Family, Written};
+use crate::coder::recipe::RecipeBuilder;
 use crate::coder::{effect, entry};
 use crate::facts::Facts;
-use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const TEMPLATES: &[(&str, &str)] = &[
@@ -23,13 +21,16 @@ const SHARE_RATES: &str = "share-rates";
 const WIDE_BLOCKS: &str = "wide-blocks";
 
 /// Writes kernels of one step of the scan in CUDA C++.
-pub(in crate::coder) struct ScanStep {
-    catalogue: Catalogue,
-}
-
-impl ScanStep {
-    pub(in crate::coder) fn new() -> Self {
-        Self { catalogue: catalogue() }
+pub(in crate::coder) fn family() -> Family {
+    Family {
+        task: "scan_step",
+        language: Language::Cuda,
+        naive: "kernels/scan_step/naive.cu",
+        file: "scan_step.cu",
+        templates: TEMPLATES,
+        flags: &[("lanes", LANES_STATES), ("sequences", SHARE_RATES)],
+        catalogue: catalogue(),
+        recipe,
     }
 }
 
@@ -81,34 +82,7 @@ fn catalogue() -> Catalogue {
     ])
 }
 
-impl Generator for ScanStep {
-    fn task(&self) -> &'static str {
-        "scan_step"
-    }
-
-    fn language(&self) -> Language {
-        Language::Cuda
-    }
-
-    fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
-    }
-
-    fn render(&self, plan: &Plan, _facts: &Facts) -> Result<Candidate, PlanError> {
-        if plan.strategies.is_empty() {
-            return recipe::naive("kernels/scan_step/naive.cu");
-        }
-        let (recipe, tunables) = recipe(plan)?;
-        let mut c = Context::default();
-        c.flag("lanes", plan.has(LANES_STATES));
-        c.flag("sequences", plan.has(SHARE_RATES));
-        c.text("strategies", strategies(&self.catalogue, plan));
-        let text = render(TEMPLATES, "scan_step", c)?;
-        Ok(recipe::candidate("scan_step.cu", text, recipe, tunables, plan))
-    }
-}
-
-fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
+fn recipe(plan: &Plan) -> Result<Written, PlanError> {
     let mut b = RecipeBuilder::default();
     b.define_type("T", "x");
     for (name, value) in [
@@ -150,16 +124,16 @@ mod tests {
 
     #[test]
     fn every_strategy_resolves_and_its_kernels_are_found() {
-        cuda::testing::every_strategy_resolves(&ScanStep::new());
+        cuda::testing::every_strategy_resolves(&family());
     }
 
     #[test]
     fn the_naive_kernel_is_right() {
-        testing::naive_is_right(&ScanStep::new());
+        testing::naive_is_right(&family());
     }
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&ScanStep::new(), 16, testing::workloads::scan_step);
+        testing::random_plans_are_right(&family(), 16, testing::workloads::scan_step);
     }
 }

@@ -1,14 +1,11 @@
 //! Kernels of Mamba-2's scan for NVIDIA GPUs from a plan: the recurrence with a thread or a team of lanes per position.
 //! Must not know what is measured.
 
-use ksearch_task::candidate::Recipe;
-use ksearch_task::{Candidate, Language, Tunable};
+use ksearch_task::Language;
 
-use crate::coder::recipe::{self, RecipeBuilder};
-use crate::coder::template::{Context, render, strategies};
+use crate::coder::family::{Family, Written};
+use crate::coder::recipe::RecipeBuilder;
 use crate::coder::{effect, entry};
-use crate::facts::Facts;
-use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError, Strategy};
 
 const TEMPLATES: &[(&str, &str)] = &[
@@ -23,13 +20,16 @@ const POSITION_ROWS: &str = "position-rows";
 const PREPARED_STEPS: &str = "prepared-steps";
 
 /// Writes kernels of Mamba-2's scan in CUDA C++.
-pub(in crate::coder) struct Ssd {
-    catalogue: Catalogue,
-}
-
-impl Ssd {
-    pub(in crate::coder) fn new() -> Self {
-        Self { catalogue: catalogue() }
+pub(in crate::coder) fn family() -> Family {
+    Family {
+        task: "ssd",
+        language: Language::Cuda,
+        naive: "kernels/ssd/naive.cu",
+        file: "ssd.cu",
+        templates: TEMPLATES,
+        flags: &[("lanes", LANES_STATES), ("rows", POSITION_ROWS), ("prepared", PREPARED_STEPS)],
+        catalogue: catalogue(),
+        recipe,
     }
 }
 
@@ -79,35 +79,7 @@ fn catalogue() -> Catalogue {
     ])
 }
 
-impl Generator for Ssd {
-    fn task(&self) -> &'static str {
-        "ssd"
-    }
-
-    fn language(&self) -> Language {
-        Language::Cuda
-    }
-
-    fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
-    }
-
-    fn render(&self, plan: &Plan, _facts: &Facts) -> Result<Candidate, PlanError> {
-        if plan.strategies.is_empty() {
-            return recipe::naive("kernels/ssd/naive.cu");
-        }
-        let (recipe, tunables) = recipe(plan)?;
-        let mut c = Context::default();
-        c.flag("lanes", plan.has(LANES_STATES));
-        c.flag("rows", plan.has(POSITION_ROWS));
-        c.flag("prepared", plan.has(PREPARED_STEPS));
-        c.text("strategies", strategies(&self.catalogue, plan));
-        let text = render(TEMPLATES, "recurrence", c)?;
-        Ok(recipe::candidate("ssd.cu", text, recipe, tunables, plan))
-    }
-}
-
-fn recipe(plan: &Plan) -> Result<(Recipe, Vec<Tunable>), PlanError> {
+fn recipe(plan: &Plan) -> Result<Written, PlanError> {
     let mut b = RecipeBuilder::default();
     b.define_type("T", "x");
     for (name, value) in [
@@ -143,16 +115,16 @@ mod tests {
 
     #[test]
     fn every_strategy_resolves_and_its_kernels_are_found() {
-        cuda::testing::every_strategy_resolves(&Ssd::new());
+        cuda::testing::every_strategy_resolves(&family());
     }
 
     #[test]
     fn the_naive_kernel_is_right() {
-        testing::naive_is_right(&Ssd::new());
+        testing::naive_is_right(&family());
     }
 
     #[test]
     fn random_plans_are_right_on_random_workloads() {
-        testing::random_plans_are_right(&Ssd::new(), 16, testing::workloads::ssd);
+        testing::random_plans_are_right(&family(), 16, testing::workloads::ssd);
     }
 }

@@ -1,35 +1,31 @@
-//! What the generators for small operations on processors have in common: one template each, whose parts follow from the
-//! plan's strategies. Must not know any operation.
+//! What generators of one template have in common: the parts of the text follow from the plan's strategies, one condition
+//! each. Must not know any operation.
 
 use ksearch_task::candidate::Recipe;
 use ksearch_task::{Candidate, Language, Tunable};
 
-use super::SHARED;
-use crate::coder::recipe::{candidate, naive};
-use crate::coder::template::{Context, render, strategies};
+use super::recipe::{candidate, naive};
+use super::template::{Context, render, strategies};
 use crate::facts::Facts;
 use crate::generator::Generator;
 use crate::strategy::{Catalogue, Plan, PlanError};
-
-/// Shares rows or blocks out to threads.
-pub(super) const THREADS: &str = "threads";
-/// Powers of two by a polynomial.
-pub(super) const EXP2: &str = "exp2-polynomial";
 
 /// A recipe and the tunables that it uses.
 pub(super) type Written = (Recipe, Vec<Tunable>);
 
 /// A generator of one template.
-pub(in crate::coder) struct Family {
+pub(super) struct Family {
     /// The task.
     pub(super) task: &'static str,
+    /// Language of its kernels.
+    pub(super) language: Language,
     /// The kernel of the empty plan.
     pub(super) naive: &'static str,
     /// Name of the file that is written.
     pub(super) file: &'static str,
-    /// The template.
-    pub(super) template: &'static str,
-    /// Names in the template, each with the strategy that sets it.
+    /// The template and those that it includes, each with its name; the first is the kernel.
+    pub(super) templates: &'static [(&'static str, &'static str)],
+    /// Conditions of the templates, each with the strategy that sets it.
     pub(super) flags: &'static [(&'static str, &'static str)],
     /// The strategies.
     pub(super) catalogue: Catalogue,
@@ -43,7 +39,7 @@ impl Generator for Family {
     }
 
     fn language(&self) -> Language {
-        Language::Cpp
+        self.language
     }
 
     fn catalogue(&self) -> &Catalogue {
@@ -58,13 +54,9 @@ impl Generator for Family {
         for (name, strategy) in self.flags {
             context.flag(name, plan.has(strategy));
         }
-        context.flag("exp2", plan.has(EXP2));
-        context.flag("bfloat", true);
-        // A part of the shared templates that none of these uses.
-        context.flag("transpose", false);
         context.text("strategies", strategies(&self.catalogue, plan));
-        let templates: Vec<_> = SHARED.iter().copied().chain([("kernel", self.template)]).collect();
-        let text = render(&templates, "kernel", context)?;
+        let main = self.templates.first().map_or("", |(name, _)| name);
+        let text = render(self.templates, main, context)?;
         let (recipe, tunables) = (self.recipe)(plan)?;
         Ok(candidate(self.file, text, recipe, tunables, plan))
     }
