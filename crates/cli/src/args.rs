@@ -516,6 +516,9 @@ pub struct ShowArgs {
     /// Print the questions to models and their answers.
     #[arg(long)]
     pub transcript: bool,
+    /// Say how robust a win against the library is; this runs both kernels on the simulator again.
+    #[arg(long)]
+    pub robustness: bool,
 }
 
 /// `ksearch replay`.

@@ -1,5 +1,5 @@
 //! How sure a win against the library is: the best kernel of a run against the library's on each timed search workload,
-//! under many draws of the timing model's parameters. Computed from the journal's kernel whenever a run is shown; what it
+//! under many draws of the timing model's parameters. Computed from the journal's kernel when a search ends and on request; what it
 //! must not do is change the run.
 
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use ksearch_device::TargetId;
 use ksearch_device::sim::sample::Sampling;
 use ksearch_search::RunView;
 use ksearch_task::{Set, Task};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::args::Global;
-use crate::commands::baseline::Rival;
+use crate::commands::baseline::{Rival, Sureness};
 use crate::context;
 use crate::printer::Printer;
 
@@ -68,13 +68,16 @@ impl Contest {
     }
 
     /// The same for programs.
-    pub fn json(&self) -> Value {
-        let rows = self.rows.iter().map(|(label, r)| {
-            json!({
-                "workload": label, "ratio": r.ratio, "interval": [r.interval.0, r.interval.1], "share": r.share,
-                "simple_ratio": r.simple, "wins": r.wins(),
-            })
-        });
-        rows.collect()
+    pub fn rows_for_programs(&self) -> Vec<Row<'_>> {
+        self.rows.iter().map(|(label, r)| Row { workload: label, ratio: r.ratio, sureness: Sureness::of(r) }).collect()
     }
+}
+
+/// The comparison on one workload, for programs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row<'a> {
+    workload: &'a str,
+    ratio: f64,
+    #[serde(flatten)]
+    sureness: Sureness,
 }

@@ -170,11 +170,13 @@ impl Session {
             best.file = Some(file);
         }
         show(&summary, None, printer)?;
-        printer.object(&with_contest(&summary, &view, &self.global, printer)?)?;
         if state.stop == Some(Stop::Interrupted) {
+            // Whoever interrupts does not wait for another comparison.
+            printer.object(&summary)?;
             printer.note(format!("\ninterrupted; nothing is lost: ksearch resume {}", lock.name));
             return Ok(Outcome::Interrupted);
         }
+        printer.object(&with_contest(&summary, &view, &self.global, printer)?)?;
         failed(&state)?;
         Ok(if summary.best.is_some() { Outcome::Success } else { Outcome::No })
     }
@@ -239,7 +241,7 @@ pub fn with_contest(
         }
     };
     let mut object = serde_json::to_value(summary)?;
-    object["robustness"] = contest.as_ref().map(Contest::json).unwrap_or_default();
+    object["robustness"] = serde_json::to_value(contest.as_ref().map(Contest::rows_for_programs))?;
     if let Some(contest) = contest {
         contest.show(printer)?;
     }

@@ -55,6 +55,9 @@ pub struct Replayed {
     pub same: usize,
     /// Decisions in the journal that a replay can derive.
     pub decisions: usize,
+    /// Decisions from where the wall-clock budget ended something: nobody can derive what a clock said, nor what came of
+    /// it, so these were not looked at.
+    pub by_the_clock: usize,
     /// Questions to models that this program words differently from the one that recorded them, by template; their
     /// recorded answers were taken.
     pub reworded: Vec<String>,
@@ -80,9 +83,9 @@ pub fn replay_into(
     coder: Option<&dyn Coder>,
 ) -> Result<Replayed, ReplayError> {
     let state = RunState::fold(events)?;
-    // What the clock ended cannot be derived, nor what came of that.
     let clock = events.iter().position(|e| is_by_the_clock(&e.event));
-    let derivable = events.get(..clock.unwrap_or(events.len())).unwrap_or(events);
+    let (derivable, beyond) = events.split_at(clock.unwrap_or(events.len()));
+    let by_the_clock = beyond.iter().filter(|e| e.event.is_decision()).count();
     let recorded: Vec<&Recorded> = derivable.iter().filter(|e| is_derivable(&e.event)).collect();
     let cancel = Cancel::default();
     let tape = Tape::default();
@@ -102,7 +105,7 @@ pub fn replay_into(
     // A run that was cut off says nothing about what would have come next.
     let cut = state.finished.is_none() || clock.is_some();
     let reworded = reworded.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Replayed { reworded, ..compare(&recorded, &derived, cut) })
+    Ok(Replayed { by_the_clock, reworded, ..compare(&recorded, &derived, cut) })
 }
 
 /// Runs the engine over the recorded past, session by session where one was concluded.
@@ -175,6 +178,8 @@ fn is_by_the_clock(event: &Event) -> bool {
 
 fn compare(recorded: &[&Recorded], derived: &[Event], cut: bool) -> Replayed {
     let value = |e: &Event| serde_json::to_value(e).unwrap_or(Value::Null);
+    let replayed =
+        |same| Replayed { same, decisions: recorded.len(), by_the_clock: 0, reworded: Vec::new(), difference: None };
     let mut same = 0;
     for index in 0..recorded.len().max(derived.len()) {
         let (was, now) = (recorded.get(index), derived.get(index));
@@ -191,9 +196,9 @@ fn compare(recorded: &[&Recorded], derived: &[Event], cut: bool) -> Replayed {
             differing(a, b, "", &mut paths);
         }
         let difference = Difference { seq: was.map(|w| w.seq), recorded: was_value, derived: now_value, paths };
-        return Replayed { same, decisions: recorded.len(), reworded: Vec::new(), difference: Some(difference) };
+        return Replayed { difference: Some(difference), ..replayed(same) };
     }
-    Replayed { same, decisions: recorded.len(), reworded: Vec::new(), difference: None }
+    replayed(same)
 }
 
 fn differing(a: &Value, b: &Value, path: &str, paths: &mut Vec<String>) {

@@ -15,6 +15,7 @@ use ksearch_device::sim::SimTarget;
 use ksearch_device::sim::sample::Sampling;
 use ksearch_task::spec::{Env, Purpose};
 use ksearch_task::{Candidate, Expr, Figure, FigureKind, Set, Task, Tensor, Workload};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::args::{Global, TargetArgs};
@@ -195,9 +196,7 @@ fn mlx(args: &MlxArgs, global: &Global, printer: Printer) -> Result<Outcome> {
                     "terms_us": terms, "sampled": b.estimate.sampled, "simple_us": b.estimate.simple * 1e6,
                     "occupancy": b.estimate.occupancy.fraction, "against": against.as_ref().map(|a| &a.0),
                     "ratio": against.as_ref().map(|a| a.1.ratio),
-                    "robustness": against.as_ref().map(|(_, r)| json!({
-                        "interval": [r.interval.0, r.interval.1], "share": r.share, "simple_ratio": r.simple, "wins": r.wins(),
-                    })),
+                    "robustness": against.as_ref().map(|(_, r)| Sureness::of(r)),
                 }));
             }
             Err(e) => {
@@ -229,6 +228,22 @@ fn figure(e: &Estimate, chip: &Chip) -> Figure {
     let us = |s: f64| s * 1e6;
     let (low, high) = e.interval;
     Figure { ci: Some([us(low), us(high)]), ..Figure::simulated_us(us(e.seconds), chip.name.clone()) }
+}
+
+/// A [`Robustness`] for programs.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Sureness {
+    interval: (f64, f64),
+    share: f64,
+    simple_ratio: f64,
+    wins: bool,
+}
+
+impl Sureness {
+    /// Of this comparison.
+    pub fn of(r: &Robustness) -> Self {
+        Self { interval: r.interval, share: r.share, simple_ratio: r.simple, wins: r.wins() }
+    }
 }
 
 /// Time of library kernels over the timed search workloads of a task, weighted as a verdict's time is. `timed` gives

@@ -36,9 +36,16 @@ pub fn run(args: &ReplayArgs, global: &Global, printer: Printer) -> Result<Outco
         ));
     }
     printer.object(&serde_json::json!({
-        "run": view.name, "decisions": all, "same": same, "reworded": replayed.reworded, "difference": replayed.difference.as_ref().map(|d| serde_json::json!({
+        "run": view.name, "decisions": all, "same": same, "by_the_clock": replayed.by_the_clock, "reworded": replayed.reworded, "difference": replayed.difference.as_ref().map(|d| serde_json::json!({
             "seq": d.seq, "paths": d.paths, "recorded": d.recorded, "derived": d.derived})),
     }))?;
+    if replayed.by_the_clock > 0 {
+        printer.line(format!(
+            "{} {} decisions follow from where the wall-clock budget ended something; a replay cannot derive them",
+            Tone::Warn.paint("note:"),
+            replayed.by_the_clock
+        ))?;
+    }
     let Some(difference) = &replayed.difference else {
         printer.line(format!("{} all {all} decisions of {} are the same", Tone::Good.paint("same"), view.name))?;
         return Ok(Outcome::Success);

@@ -30,7 +30,11 @@ pub fn run(args: &ShowArgs, global: &Global, printer: Printer) -> Result<Outcome
     }
     let summary = view.summary();
     session::show(&summary, Some(&ending(&view)?), printer)?;
-    let object = session::with_contest(&summary, &view, global, printer)?;
+    let object = if args.robustness {
+        session::with_contest(&summary, &view, global, printer)?
+    } else {
+        serde_json::to_value(&summary)?
+    };
     if args.tree {
         printer.line("")?;
         branch(&view, view.state.world.root(), 0, printer)?;

@@ -8,7 +8,7 @@ use crate::builtin::{BuiltinCoder, BuiltinPlanner};
 use crate::engine::{Players, SearchError, resume, start};
 use crate::evaluate::Stage;
 use crate::journal::Journal;
-use crate::record::{Event, Recorded, Stop};
+use crate::record::{CycleEnd, Event, Recorded, Stop};
 use crate::recorder::Observer;
 use crate::roles::Cancel;
 use crate::state::RunState;
@@ -292,6 +292,17 @@ fn a_replay_derives_the_same_decisions_and_finds_one_that_was_changed() {
             let replayed = replay(&events[..cut], None, None).unwrap();
             assert_eq!(replayed.difference, None, "cut at {cut}");
         }
+        // What a clock ended is not derived, and said to be left out.
+        let mut late = events.clone();
+        let closed = late.iter_mut().filter_map(|r| match &mut r.event {
+            Event::Closed { report, .. } => Some(report),
+            _ => None,
+        });
+        closed.last().unwrap().ended = CycleEnd::WallTime;
+        let whole = replay(&events, None, None).unwrap();
+        let replayed = replay(&late, None, None).unwrap();
+        assert_eq!((replayed.difference, whole.by_the_clock), (None, 0));
+        assert!(replayed.same == replayed.decisions && replayed.same < whole.same && replayed.by_the_clock > 0);
         // A verdict that was touched up afterwards does not lead to what was decided.
         let touched = events.iter_mut().find_map(|r| match &mut r.event {
             Event::Judged { verdict, stage: Stage::Full, cycle: 2.., .. } => verdict.time.as_mut(),
