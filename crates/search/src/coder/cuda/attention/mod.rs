@@ -179,6 +179,20 @@ mod tests {
         testing::every_strategy_resolves(&Attention::new());
     }
 
+    /// Tunables are macros: where both kernels are in one file, neither may give the name of the other's to a constant.
+    #[test]
+    fn kernels_side_by_side_leave_each_others_macros_alone() {
+        let facts = testing::facts("attention");
+        let plan = [WARPGROUPS, OVERLAP, SPLIT]
+            .iter()
+            .fold(Plan::default(), |plan, id| catalogue().extend(&plan, id, &facts).unwrap());
+        let candidate = Attention::new().render(&plan, &facts).unwrap();
+        let text = &candidate.files[0].text;
+        for name in candidate.tunables.iter().map(|t| t.name.as_str()).chain(["T", "D", "WIDTH"]) {
+            assert!(!text.contains(&format!("constexpr int {name} =")), "{name}");
+        }
+    }
+
     #[test]
     fn other_cards_are_told_why_not() {
         let mut facts = testing::facts("attention");
